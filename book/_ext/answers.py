@@ -59,9 +59,16 @@ class Predictions(SphinxTransform):
             box([question, *behind[:size]], ["predict", *([f"right-{right}"] if right else [])], name)
             answer = itertools.takewhile(lambda n: not (isinstance(n, nodes.section) or predicts(n)), behind[size:])
             covered = []
+            in_sight = True  # the code of the first cells; that of later ones would be read without the text around it
             for is_cell, run in itertools.groupby([*answer], lambda node: "cell" in node.get("classes", [])):
-                if is_cell:  # its code stays in sight
-                    covered += [part for cell in run for part in cell if "cell_output" in part["classes"]]
+                if is_cell:
+                    cells = [*run]
+                    covered += (
+                        [part for cell in cells for part in cell if "cell_output" in part["classes"]]
+                        if in_sight
+                        else cells
+                    )
+                    in_sight = False
                 else:
                     covered.append(box([*run], ["prose"]))
             for place, part in enumerate(covered):  # the first says for all of them that they are covered

@@ -1,6 +1,7 @@
 """The HTML that Sphinx wrote, as readers, their screen readers and their phones want it."""
 
 import re
+from html import unescape
 from pathlib import Path
 
 from pygments.formatters import HtmlFormatter
@@ -13,13 +14,31 @@ WITH_MARKS = re.compile(rf"[(“]{FORMULA}[,.;:?!)”]*|{FORMULA}[,.;:?!)”]+",
 # Pygments' kinds of code that course.css colors: comments, words of Python, texts, numbers, names that are defined.
 KINDS = {"c": "c c1 ch gp", "k": "k kc kn ow", "s": "s s1 s2 sa sb sd se si", "m": "m mf mh mi", "nf": "nf fm nb nc nd"}
 
+SHORT_LINE, LONG_WORD = 34, 24  # letters of code, on a phone of 320 pixels
+
 
 class FewElements(HtmlFormatter):
-    """Highlighted code with an element for each run of one color: a span for every dot keeps a phone busy."""
+    """Highlighted code with an element for each run of one color: a span for every dot keeps a phone busy.
+
+    A line that may wrap on a phone is an element, too: what follows stands in further than it began.
+    """
 
     def _get_css_classes(self, ttype) -> str:
         kind = STANDARD_TYPES.get(ttype)
         return next((name for name, kinds in KINDS.items() if kind in kinds.split()), "")
+
+    def wrap(self, source):
+        return super().wrap((kind, may_wrap(line)) for kind, line in source)
+
+
+def may_wrap(line: str) -> str:
+    """A line of highlighted code; a long one with its indent, and a long word in it may break where a name ends."""
+    text = unescape(re.sub("<[^>]*>", "", line)).rstrip()
+    if len(text) <= SHORT_LINE:
+        return line
+    if max(map(len, text.split())) > LONG_WORD:
+        line = re.sub(r"(?<=[(\[.,=])(?=[a-zA-Z_])(?![^<]*>)", "<wbr>", line)
+    return f'<span class="long" style="--indent: {len(text) - len(text.lstrip())}ch">{line}</span>'
 
 
 def finished(body: str, numbers: dict[str, str]) -> str:

@@ -38,7 +38,7 @@
   }
 
   // A form for one question: its choices, or a line to type in. `answered` gets the place of the choice or the text.
-  function ask(box, list, label, say, answered) {
+  function ask(box, list, label, say, answered, inputmode = false) {
     const question = box.querySelector("p");
     question.id = `${box.id}-asks`;
     const name = `${box.id}-answer`;
@@ -50,7 +50,7 @@
     const field = list
       ? make("ul", { class: "choices" }, ...Array.from(list.children, choice))
       : make("label", {}, `${label} `,
-        make("input", { type: "text", name, required: "", pattern: ".*\\S.*", maxlength: 200, autocomplete: "off" }));
+        make("input", { type: "text", name, required: "", pattern: ".*\\S.*", maxlength: 200, autocomplete: "off", inputmode }));
     const fields = make("fieldset", { "aria-labelledby": question.id }, field);
     const form = make("form", { class: "answering" }, fields, make("button", { type: "submit" }, say));
     form.addEventListener("submit", (event) => {
@@ -154,7 +154,7 @@
       }
       announce(show(answer).textContent);
       answered?.(isRight(answer));
-    });
+    }, accepted.every((each) => /^[\d.,]+$/.test(each)) && "decimal"); // a phone's keyboard of numbers, which has no minus
     if (answered || !(box.id in stored)) return;
     tried = [stored[box.id]].flat().filter((answer) => (list ? reasons[answer] : typeof answer === "string"));
     tried.forEach(show);

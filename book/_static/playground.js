@@ -46,7 +46,7 @@
   // ---- state -----------------------------------------------------------------------------------------------------------
 
   let state = null;                                          // what the address holds
-  let report = null, curve = [], running = false, guess = null, attempts = [];
+  let report = null, curve = [], running = false, guess = null, attempts = [], outcome = "";
   const challenge = () => CHALLENGES.find(({ name }) => name === state.challenge);
 
   function open(hash) {
@@ -55,7 +55,7 @@
     if (state?.challenge !== next.challenge || state?.config.question !== next.config.question) attempts = [];
     state = next;
     guess = null;
-    at("challenge").querySelectorAll("input").forEach((each) => { each.checked = false; });
+    at("guess").reset();
     showChallenge();
     begin();
   }
@@ -65,6 +65,7 @@
     running = false;
     curve = [];
     report = null;
+    outcome = "";
     at("train").textContent = "Train";
     if (state.layer > state.config.layers) state.layer = 1;
     showChoices();
@@ -91,7 +92,7 @@
     waiting--;
     if (next.id !== id) return;
     report = next;
-    if (curve.at(-1)?.[0] !== next.step) curve.push([next.step, next.accuracy]);
+    if (curve.at(-1)?.[0] !== next.measured) curve.push([next.measured, next.accuracy]);
     if (still.matches && running && !next.finished) proceed();
     else requestAnimationFrame(show);
   }
@@ -111,6 +112,7 @@
     const { accuracy, step } = report, { start, guesses } = challenge(), right = guesses.find((each) => each.right);
     attempts.push({ words: sentence(), accuracy, curve });
     attempts = attempts.slice(-8);
+    outcome = ": see below";
     const verdict = [`Finished after ${step} steps: ${short(accuracy)} of the answers are right.`];
     const because = ({ reason }) => reason.cloneNode(true).childNodes;
     if (state.config.question === start.question) {
@@ -118,13 +120,13 @@
       if (accuracy >= GOAL && asked) {
         found.add(state.challenge);
         keepFound();
+        outcome = ": solved";
         verdict.push(" Solved. ", ...because(right));
       } else if (accuracy >= GOAL) verdict.push(" Solved in another way than the one asked about.");
       else if (guess?.right) verdict.push(" This is the missing part, but with this seed too little was learned. Try a new seed.");
       else if (guess) verdict.push(" ", ...because(guess), " Guess again.");
       else verdict.push(" Which part is missing? Guess, then add it.");
     }
-    challenge().section.querySelector(".guess").open = true;
     showChallenge();
     showAttempts();
     at("verdict").replaceChildren(...verdict);
@@ -133,41 +135,43 @@
 
   // ---- challenges and switches -----------------------------------------------------------------------------------------
 
-  const wide = matchMedia("(min-width: 48rem)").matches;
-  at("challenge").prepend(...CHALLENGES.map(({ section }) => section));
-  const buttons = CHALLENGES.map(({ name, title, section, guesses }, n) => {
+  at("challenge").append(...CHALLENGES.map(({ section }) => section));
+  const views = CHALLENGES.map(({ name, title, section, guesses }, n) => {
     section.querySelectorAll("details").forEach((each) => each.remove());
-    const parts = make("fieldset", {}, make("legend", { class: "hidden" }, "Which part is missing?"), ...guesses.map(({ words }, value) =>
-      make("label", {}, make("input", { type: "radio", name: `play-guess-${name}`, value }),
+    const parts = make("fieldset", {}, make("legend", { class: "name" }, "Which part is missing?"), ...guesses.map(({ words }, value) =>
+      make("label", {}, make("input", { type: "radio", name: `play-guess-${name}`, value, required: "" }),
         make("span", {}, ...words.childNodes))));
-    const fold = make("details", { class: "guess" }, make("summary", {}, "Which part is missing?"), parts);
-    fold.open = wide;                                        // on a phone it opens once the layer is trained
-    section.append(fold);
-    const button = make("button", { type: "button" }, `${n + 1}. ${title}`);
+    at("guess").querySelector(".buttons").before(parts);
+    const button = make("button", { type: "button" }, `${n + 1}`, make("span", { class: "title" }, `. ${title}`));
     button.addEventListener("click", () => { location.hash = name; }); // Back leads to the challenge before
     at("challenges").append(make("li", {}, button));
-    return button;
+    return { section, parts, button };
   });
 
   function showChallenge() {
-    CHALLENGES.forEach(({ name, section }, n) => {
-      section.hidden = name !== state.challenge;
-      buttons[n].setAttribute("aria-current", String(name === state.challenge));
-      if (found.has(name) && !buttons[n].querySelector(".found")) {
-        buttons[n].append(make("span", { class: "found" }, " ✓", make("span", { class: "hidden" }, " solved")));
+    views.forEach(({ section, parts, button }, n) => {
+      const { name } = CHALLENGES[n], here = name === state.challenge;
+      section.hidden = parts.hidden = parts.disabled = !here;
+      button.setAttribute("aria-current", String(here));
+      if (found.has(name) && !button.querySelector(".found")) {
+        button.append(make("span", { class: "found" }, " ✓", make("span", { class: "hidden" }, " solved")));
       }
     });
+    at("next").hidden = !found.has(state.challenge) || challenge() === CHALLENGES.at(-1);
   }
 
-  at("add").addEventListener("click", () => {
-    const chosen = challenge().section.querySelector(":checked");
-    challenge().section.querySelector(".guess").open = true;
-    if (!chosen) { announce(at("verdict").textContent = "Choose one of the parts first."); return; }
-    guess = challenge().guesses[chosen.value];
+  at("next").addEventListener("click", () => {
+    location.hash = CHALLENGES[CHALLENGES.indexOf(challenge()) + 1].name;
+    at("challenges").scrollIntoView();
+  });
+
+  at("guess").addEventListener("submit", (event) => {
+    event.preventDefault();
+    guess = challenge().guesses[at("guess").querySelector("fieldset:enabled :checked").value];
     state = { ...state, config: { ...challenge().start, ...guess.part } };
     begin();
     go();
-    at("state").scrollIntoView();
+    at("train").scrollIntoView();
   });
 
   at("switches").addEventListener("change", ({ target }) => {
@@ -240,13 +244,23 @@
     return card;
   });
 
-  // An arrow from guest to guest, as wide as its weight, a little to the right so that opposite ones stay apart.
+  // How far it is from a point in the direction (ux, uy) to a card with its frame; 0 if it is not on the way.
+  function wayToCard(chair, x, y, ux, uy) {
+    const [cx, cy] = PLACES[chair], enter = [], leave = [];
+    for (const [to, u, half] of [[cx - x, ux, 42], [cy - y, uy, 34]]) {
+      enter.push((to - Math.sign(u) * half) / u);
+      leave.push((to + Math.sign(u) * half) / u);
+    }
+    return Math.max(...enter) < Math.min(...leave) ? Math.max(0, ...enter) : 0;
+  }
+  // An arrow from card to card, as wide as its weight, a little to the right so that opposite ones stay apart.
   function arrow(from, to, weight) {
-    const [x, y] = port(from, to), [tx, ty] = port(to, from), end = Math.hypot(tx - x, ty - y);
-    const [ux, uy] = [(tx - x) / end, (ty - y) / end], half = 1 + 3 * weight, neck = end - 6 - half;
-    const point = (along, aside) => `${x + ux * along - uy * (aside + 4.5)} ${y + uy * along + ux * (aside + 4.5)}`;
-    return `M${point(0, -half)}L${point(neck, -half)}L${point(neck, -half - 3)}L${point(end, 0)}L${point(neck, half + 3)}` +
-      `L${point(neck, half)}L${point(0, half)}z`;
+    const [x, y] = port(from, to), [tx, ty] = port(to, from), far = Math.hypot(tx - x, ty - y);
+    const [ux, uy] = [(tx - x) / far, (ty - y) / far], half = 1 + 3 * weight;
+    const point = (along, aside) => [x + ux * along - uy * (aside + 4.5), y + uy * along + ux * (aside + 4.5)];
+    const start = -wayToCard(from, ...point(0, 0), -ux, -uy), end = far + wayToCard(to, ...point(far, 0), ux, uy), neck = end - 6 - half;
+    const corners = [[start, -half], [neck, -half], [neck, -half - 3], [end, 0], [neck, half + 3], [neck, half], [start, half]];
+    return `M${corners.map((corner) => point(...corner).join(" ")).join("L")}z`;
   }
 
   const guests = () => drawCafes(1, random(state.cafe));
@@ -273,7 +287,7 @@
       });
       const name = NAMES[names[chair]], drink = DRINKS[drinks[chair]], friend = `friend ${NAMES[friends[chair]]}`;
       part("rect").style.strokeWidth = 1.5 + 6 * weights[chair]; // attention to oneself
-      part(".mark").setAttribute("d", report.right[chair] ? "M0 4l4 4 6-8" : "M1 0l8 8M9 0l-8 8");
+      part(".mark").style.visibility = report.right[chair] ? "visible" : "hidden";
       part(".icon").setAttribute("href", `#play-${drink}`);
       part(".name").textContent = name;
       part(".drink").textContent = drink;
@@ -300,31 +314,30 @@
 
   // ---- the curve, and the plane of keys and queries --------------------------------------------------------------------
 
-  const X = (step) => 30 + (280 * step) / stepsOf(state.config), Y = (accuracy) => 140 - 126 * accuracy;
-  const line = (points) => points.filter(([step]) => step <= stepsOf(state.config)) // an earlier attempt may have been longer
-    .map(([step, accuracy]) => `${X(step)},${Y(accuracy)}`).join(" ");
-  // The label of a level is above its line: at its end, or at its beginning if the curve runs through it there, or below.
+  const steps = () => Math.max(stepsOf(state.config), ...attempts.map((each) => each.curve.at(-1)[0])); // the longest run in the chart
+  const X = (step) => 30 + (280 * step) / steps(), Y = (accuracy) => 118 - 104 * accuracy;
+  const line = (points) => points.map(([step, accuracy]) => `${X(step)},${Y(accuracy)}`).join(" ");
+  // The label of a level is at the end of its line or at its beginning, above it or below: where fewest points of curves are.
   function words(name, level) {
-    const text = `${name} ${short(level)}`, part = Math.min(1, text.length / 45) * stepsOf(state.config);
-    const free = (from, to) => !curve.some(([step, accuracy]) =>
-      step >= from && step <= to && accuracy > level + 0.02 && accuracy < level + 0.15);
-    const place = free(stepsOf(state.config) - part, Infinity) ? { x: 310, y: Y(level) - 6 }
-      : free(0, part) ? { x: 36, y: Y(level) - 6, "text-anchor": "start" } : { x: 310, y: Y(level) + 14 };
-    return make("svg:text", { class: "on-page", ...place }, text);
+    const text = `${name} ${short(level)}`, wide = 6 * text.length, points = [curve, ...attempts.map((each) => each.curve)].flat();
+    const covered = ({ from, down }) => points.filter(([step, accuracy]) =>
+      X(step) >= from && X(step) <= from + wide && Math.abs(Y(accuracy) - Y(level) - down + 4) < 9).length;
+    const places = [-6, 14].flatMap((down) => [{ from: 310 - wide, x: 310, anchor: "end", down }, { from: 36, x: 36, anchor: "start", down }]);
+    const { x, anchor, down } = places.reduce((best, each) => (covered(each) < covered(best) ? each : best));
+    return make("svg:text", { class: "on-page", x, y: Y(level) + down, "text-anchor": anchor }, text);
   }
   function drawChart() {
     const { question, residual } = state.config, levels = Object.entries(JSON.parse(inputOf("question").dataset.levels));
     if (question === "friend" && residual) levels.push(["one of the two drinks", 7 / 12]); // mine and my friend's, in a sum
-    at("steps").textContent = `${stepsOf(state.config)} steps`;
+    at("steps").textContent = `${steps()} steps`;
     at("lines").replaceChildren(
       ...levels.map(([, accuracy]) => make("svg:path", { class: "level", d: `M30 ${Y(accuracy)}H310` })),
       ...attempts.map((each) => make("svg:polyline", { class: "ghost", points: line(each.curve) })),
       ...levels.map((level) => words(...level)),
       make("svg:polyline", { class: "now", points: line(curve) }),
     );
-    at("accuracy").textContent = report.step ? `Accuracy ${short(report.accuracy)} after ${many(report.step, "step")}` : "Not trained yet";
-    at("accuracy-note").textContent = `${report.parameters.toLocaleString("en")} parameters. ` +
-      (report.finished ? "Measured on 1,000 cafés that were not in training." : "Measured on 100 cafés while it learns.");
+    at("accuracy").textContent = report.step ? `Accuracy ${short(report.accuracy)} after ${many(report.measured, "step")}${outcome}` : "Not trained yet";
+    at("parameters").textContent = `${report.parameters.toLocaleString("en")} parameters, tested on 1,000 cafés that are not in training.`;
   }
 
   function drawPlane() {
@@ -380,7 +393,7 @@
     remember();
     draw();
   });
-  at("parts").open = wide;
+  at("parts").open = matchMedia("(min-width: 48rem)").matches;
   addEventListener("storage", () => { recallFound(); showChallenge(); });
   addEventListener("hashchange", () => { if (location.hash !== write(state)) open(location.hash); });
   open(location.hash);

@@ -39,8 +39,8 @@ class Reader:
         return float(self.text("accuracy").split()[1])
 
     def guess(self, words):
-        self.page.locator("#play-challenge label:visible", has_text=words).click()
-        self.page.locator("#play-add").click()
+        self.page.locator("#play-guess label:visible", has_text=words).click()
+        self.page.get_by_role("button", name="Add it and train").click()
         return self.finish()
 
     def hash(self):
@@ -106,13 +106,30 @@ def test_a_verdict_goes_when_a_run_begins_or_its_seed_or_cafe_changes(reader, bu
     assert page.text("verdict") == ""
 
 
-def test_after_a_guess_the_layer_is_in_sight(reader):
-    desk = reader(width=1440)
-    desk.guess("A value projection")
-    assert "attends to all eight guests equally (weight .13 each)" in desk.text("guest")
-    for name in ("state", "train", "verdict", "room", "chart"):
-        box = desk.page.locator(f"#play-{name}").bounding_box()
-        assert 0 <= box["y"] and box["y"] + box["height"] <= desk.page.viewport_size["height"]
+@pytest.mark.parametrize(("width", "also"), [(1440, ["verdict"]), (390, [])])
+def test_after_a_guess_the_layer_is_in_sight(reader, width, also):
+    page = reader(width=width)
+    page.guess("A value projection")
+    assert "attends to all eight guests equally (weight .13 each)" in page.text("guest")
+    for name in ["train", "room", "chart", "state", *also]:
+        box = page.page.locator(f"#play-{name}").bounding_box()
+        assert 0 <= box["y"] and box["y"] + box["height"] <= page.page.viewport_size["height"], name
+
+
+def test_a_solved_challenge_leads_to_the_next_and_no_guess_is_asked_for(reader):
+    page = reader()
+    page.page.get_by_role("button", name="Add it and train").click()
+    asked = "document.querySelector('#play-guess fieldset:enabled input').validity.valueMissing"
+    assert page.page.evaluate(asked) and page.text("accuracy") == "Not trained yet", "the browser says what is missing"
+    page.train()
+    following = page.page.get_by_role("button", name="Next challenge")
+    assert not following.is_visible()
+    page.guess("One learned query")
+    following.click()
+    page.page.wait_for_function(
+        "document.querySelector('.challenge:not([hidden]) h2').innerText === 'Room for eight keys'"
+    )
+    assert not following.is_visible()
 
 
 def test_every_challenge_has_an_address_of_its_own_and_the_address_holds_the_whole_state(reader):
@@ -143,7 +160,7 @@ def test_without_a_worker_or_storage_it_trains_and_says_what_is_missing(reader, 
     absent = "() => { throw new Error('not here'); }"
     other.page.add_init_script(f"Object.defineProperty(globalThis, '{missing}', {{ get: {absent} }});")
     other.page.reload()
-    assert note in other.drawn().text("challenge") + other.text("worker")
+    assert note in other.drawn().text("guess") + other.text("worker")
     assert other.guess("Two projections") > 0.95
 
 
@@ -231,13 +248,30 @@ def test_back_leads_to_the_challenge_before_and_what_two_tabs_solve_is_kept_toge
     assert one.found() == 2
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-def test_the_first_screen_is_live(reader, width):
-    """Train is in sight, and on a desk the café that it changes."""
+@pytest.mark.parametrize(("width", "height"), [(1280, 720), (390, 844)])
+def test_the_first_screen_is_live_and_nothing_moves_while_it_trains(reader, width, height):
+    """Train and the whole café that it changes are in sight, and stay where they are."""
+
+    def boxes():
+        return [page.page.locator(f"#play-{name}").bounding_box() for name in ("train", "accuracy", "room")]
+
     page = reader(width=width)
-    page.page.set_viewport_size({"width": width, "height": 720 if width > 400 else 844})
-    for name in ("train", "state") + (("room",) if width > 400 else ()):
-        assert page.page.locator(f"#play-{name}").bounding_box()["y"] < (600 if width > 400 else 800), name
+    page.page.set_viewport_size({"width": width, "height": height})
+    before = boxes()
+    assert all(box["y"] + box["height"] <= height for box in before), before
+    page.train()
+    assert boxes()[1:] == before[1:] and boxes()[0]["y"] == before[0]["y"] and page.page.evaluate("scrollY") == 0
+
+
+def test_the_curve_is_measured_on_the_same_cafes_to_its_end(reader):
+    """The mean stays at the most frequent drink: its last point is no jump."""
+    page = reader()
+    for _ in range(3):
+        page.train()
+        points = page.page.locator("#play-chart .now").get_attribute("points").split()
+        last = [float(point.split(",")[1]) for point in points[-4:]]
+        assert len(points) > 5 and max(last) - min(last) < 104 * 0.04
+        page.page.locator("#play-seed").click()
 
 
 def test_the_result_is_announced_once_and_is_on_paper_a_picture_with_a_sentence_and_no_button(reader):
@@ -263,6 +297,9 @@ def test_a_phone_shows_the_challenges_first_the_parts_folded_and_axe_finds_nothi
         phone.page.locator(f"#play-{name}").bounding_box()["y"] for name in ("challenges", "train", "room", "parts")
     ]
     assert tops == sorted(tops)
+    assert phone.page.locator("#play-challenges button").evaluate_all(
+        "all => all.every(e => e.getBoundingClientRect().right <= 320 && e.offsetHeight >= 44)"
+    ), "all challenges are in one row"
     phone.train()
     phone.page.locator("#play-parts summary").click()
     for theme in ("light", "dark"):

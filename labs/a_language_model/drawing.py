@@ -2,12 +2,11 @@
 
 from shared.colours import css_colour
 from shared.figures import svg
-from shared.figures.drawings import SIZE, arrow, drawing
-from shared.figures.picture import Picture
+from shared.figures.drawings import SIZE, Drawing, arrow, drawing
 from shared.figures.svg import GRID, MUTED, PAPER
 
 
-def shift_and_causal_mask() -> Picture:
+def shift_and_causal_mask() -> Drawing:
     """Each position's input, the positions that it may attend to, and the word that it has to
     predict: the next one.
     """

@@ -1,10 +1,9 @@
 """BERT's block."""
 
-from shared.figures.drawings import stack
-from shared.figures.picture import Picture
+from shared.figures.drawings import Drawing, stack
 
 
-def post_norm_schematic() -> Picture:
+def post_norm_schematic() -> Drawing:
     """The post-norm block of BERT: each part's output is added to its input, and the sum is
     normalized.
     """

@@ -4,12 +4,11 @@ from html import escape
 
 from shared.colours import css_colour
 from shared.figures import svg
-from shared.figures.drawings import arrow, drawing
-from shared.figures.picture import Picture
+from shared.figures.drawings import Drawing, arrow, drawing
 from shared.figures.svg import INK, MUTED
 
 
-def two_thresholds() -> Picture:
+def two_thresholds() -> Drawing:
     """The number line of *A question from the text*: two thresholds, three intervals and two kinds
     of pair.
     """

@@ -1,10 +1,9 @@
 """Two heads that together copy what followed."""
 
-from shared.figures.drawings import Box, arrow, diagram
-from shared.figures.picture import Picture
+from shared.figures.drawings import Box, Drawing, arrow, diagram
 
 
-def induction_schematic(heads: bool = True) -> Picture:
+def induction_schematic(heads: bool = True) -> Drawing:
     """The game of pairs: the letters alone with the question, or with the two heads that answer
     it.
     """

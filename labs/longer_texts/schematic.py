@@ -10,8 +10,7 @@ from shared.figures import STYLE, svg
 from shared.figures.chart import GRID as GREY
 from shared.figures.chart import MUTED, Plot
 from shared.figures.charts import Curves, colour_map
-from shared.figures.drawings import arrow, drawing
-from shared.figures.picture import Picture
+from shared.figures.drawings import Drawing, arrow, drawing
 from shared.figures.svg import GRID, INK
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ def arrows_in_a_plane(
     panels: Sequence[tuple[str, Sequence[tuple[str, tuple[float, float], str]]]],
     alt: str,
     arcs: bool = False,
-) -> Picture:
+) -> Drawing:
     """Vectors of two numbers as arrows from the origin, two panels in a row; a panel is a title and
     its arrows.
 
@@ -55,17 +54,17 @@ def arrows_in_a_plane(
 
 @dataclass(frozen=True, repr=False, eq=False)
 class CurvesBeyond(Curves):
-    """Curves over positions or distances, grey as far as the model was trained.
+    """Curves over positions or distances, gray as far as the model was trained.
 
     Args:
-        trained: where the grey ends.
+        trained: where the gray ends.
     """
 
     trained: float = 64
 
     @property
     def alt(self) -> str:
-        return f"{super().alt} Grey up to {self.trained:g}: as in training."
+        return f"{super().alt} Gray up to {self.trained:g}: as in training."
 
     def figure(self) -> "Figure":
         figure = super().figure()

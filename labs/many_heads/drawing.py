@@ -1,10 +1,9 @@
 """Two heads that share four columns."""
 
-from shared.figures.drawings import Box, diagram
-from shared.figures.picture import Picture
+from shared.figures.drawings import Box, Drawing, diagram
 
 
-def split_and_concatenate() -> Picture:
+def split_and_concatenate() -> Drawing:
     """How two heads share four columns: split, attention in each, outputs concatenated, then
     W_O.
     """

@@ -5,11 +5,10 @@ from math import exp
 
 from shared.colours import css_colour
 from shared.figures import svg
-from shared.figures.drawings import arrow, drawing
-from shared.figures.picture import Picture
+from shared.figures.drawings import Drawing, arrow, drawing
 
 
-def running_sum(scores: Sequence[float], values: Sequence[float]) -> Picture:
+def running_sum(scores: Sequence[float], values: Sequence[float]) -> Drawing:
     """The online softmax of three tokens: one bar after each, whose segments are the terms of the
     normalizer.
     """

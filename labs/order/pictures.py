@@ -26,7 +26,7 @@ def table(cafes: cafe.Cafes, **picture) -> figures.Cafe:
     return figures.Cafe([cafe.NAMES[name] for name in names], [cafe.DRINKS[drink] for drink in drinks], **picture)
 
 
-def most_frequent_of_the_others(cafes: cafe.Cafes) -> Tensor:
+def counting_rule(cafes: cafe.Cafes) -> Tensor:
     """The most frequent drink among the seven other guests, (cafes, guests)."""
     drinks = one_hot(cafes.drinks, len(cafe.DRINKS))  # (cafes, guests, drinks)
     return (drinks.sum(dim=1, keepdim=True) - drinks).argmax(dim=2)

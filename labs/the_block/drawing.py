@@ -1,11 +1,10 @@
 """The pre-norm block."""
 
 from shared.figures import svg
-from shared.figures.drawings import stack
-from shared.figures.picture import Picture
+from shared.figures.drawings import Drawing, stack
 
 
-def block_schematic() -> Picture:
+def block_schematic() -> Drawing:
     """The pre-norm Transformer block, with the residual stream down its left side."""
     boxes = [
         ("x", "input"), ("layer norm", "input"), ("self-attention", "score"), ("+", "output"),

@@ -4,12 +4,11 @@ from collections.abc import Sequence
 
 from shared.colours import css_colour
 from shared.figures import svg
-from shared.figures.drawings import drawing
-from shared.figures.picture import Picture
+from shared.figures.drawings import Drawing, drawing
 from shared.figures.svg import MUTED
 
 
-def prefill_and_decode(prompt: Sequence[str], written: Sequence[str]) -> Picture:
+def prefill_and_decode(prompt: Sequence[str], written: Sequence[str]) -> Drawing:
     """Who attends to whom while a text is written, and what the KV cache holds then."""
     tokens, cell, left, top = [*prompt, *written], 27, 56, 92
     across = [left + cell * (column + 0.5) for column in range(len(tokens))]

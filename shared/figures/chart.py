@@ -139,6 +139,10 @@ def bare_axes(width: float, height: float, title: str = "") -> "tuple[Figure, Ax
     return figure, axes
 
 
+def two_decimals(number: re.Match[str]) -> str:
+    return f"{round(float(number[0]), 2):g}"
+
+
 def page_svg(figure: "Figure", alt: str, attributes: str = "") -> str:
     """The figure as SVG for a page of the site: its letters, its theme, no name that another chart
     may have.
@@ -157,7 +161,8 @@ def page_svg(figure: "Figure", alt: str, attributes: str = "") -> str:
         svg,
         flags=re.DOTALL,
     )
-    svg = re.sub(r"-?\d+\.\d{3,}", lambda number: f"{round(float(number[0]), 2):g}", svg)
+    # Coordinates need two decimals; what is written keeps its own.
+    svg = re.sub(r"<[^>]*>", lambda tag: re.sub(r"-?\d+\.\d{3,}", two_decimals, tag[0]), svg)
     svg = re.sub(r"(font-family:|font: (?:\w+ )*[\d.]+px) [^;\"]+", rf"\1 {FONT}", svg)
     svg = re.sub(r' transform="rotate\(-?0 [^"]*"', "", svg)
     # Names: those that a script looks for become classes, those that the drawing refers to are

@@ -11,6 +11,7 @@ Tiles     the cells of a small matrix that are filled: a mask, a window, who com
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,6 +37,26 @@ LINES = [
 ]
 CELL = 22  # pixels
 SMALLEST = 11  # pixels of a letter
+
+
+def said(number: float) -> str:
+    """A number as one says it: three digits, whole from 1,000 on, and no powers of ten."""
+    if 0 < abs(number) < 0.001:
+        return "about 0"
+    return f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.3g}"
+
+
+def levels_in_words(levels: Mapping[str, float] | None) -> str:
+    """A sentence for each level of a chart; one whose name is its number says it once."""
+    named = {said(level): name for name, level in (levels or {}).items()}
+    return "".join(
+        f" A line at {at}{'' if name == at else ': ' + name}." for at, name in named.items()
+    )
+
+
+def in_runs(places: Sequence[str]) -> str:
+    """Labels in order, with three neighbors or more as "first to last", for an alternative text."""
+    return f"{places[0]} to {places[-1]}" if len(places) > 2 else ", ".join(places)
 
 
 def colour_map(role: str) -> "Colormap":
@@ -93,11 +114,9 @@ class Dots(Chart):
 
     @property
     def alt(self) -> str:
-        levels = [f"{name} {level:.{self.digits}f}" for name, level in (self.levels or {}).items()]
-        ends = f" Lines at {', '.join(levels)}." if levels else ""
-        rows = "; ".join(f"{name} {', '.join(values)}" for name, values in self.notes.items())
-        ends += f" Grey from {self.band[0]:g} to {self.band[1]:g}." if self.band else ""
-        return f"Dots for {self.measure}: {rows}.{ends}"
+        rows = "; ".join(f"{name}: {', '.join(values)}" for name, values in self.notes.items())
+        gray = f" Gray from {self.band[0]:g} to {self.band[1]:g}." if self.band else ""
+        return f"Dots for {self.measure}. {rows}.{levels_in_words(self.levels)}{gray}"
 
     def figure(self) -> "Figure":
         colour, names = ROLES["output"][0], list(self.rows)
@@ -192,13 +211,11 @@ class Curves(Chart):
     @property
     def alt(self) -> str:
         def ends(p: np.ndarray) -> str:
-            return f"from {p[0, 1]:.3g} at {p[0, 0]:g} to {p[-1, 1]:.3g} at {p[-1, 0]:g}"
+            first, last = (f"{said(y)} at {said(x)}" for x, y in (p[0], p[-1]))
+            return f"from {first} to {last}"
 
-        lines = "; ".join(f"{name} {ends(p)}" for name, p in self.points.items())
-        levels = "".join(
-            f" A line at {level:.3g}: {name}." for name, level in (self.levels or {}).items()
-        )
-        return f"Lines, {self.y} over {self.x}: {lines}.{levels}"
+        lines = "; ".join(f"{name}, {ends(p)}" for name, p in self.points.items())
+        return f"Curves of {self.y} over {self.x}: {lines}.{levels_in_words(self.levels)}"
 
     def figure(self) -> "Figure":
         from matplotlib.ticker import NullFormatter
@@ -215,7 +232,8 @@ class Curves(Chart):
         # where the points are, if they are few: lengths are powers of two rather than of ten
         if "x" in self.log:
             places = np.unique(np.concatenate([p[:, 0] for p in self.points.values()]))
-            axes.set_xticks(places if len(places) <= 6 else places[:: -(-len(places) // 6)])
+            if len(places) <= 6:
+                axes.set_xticks(places)
         colours = {}
         for place, (name, p) in enumerate(self.points.items()):
             role, mark = LINES[place % len(LINES)]
@@ -506,17 +524,28 @@ class Tiles(Chart):
 
     @property
     def alt(self) -> str:
-        rows = self.row_labels or [f"row {row}" for row in range(self.shape[0])]
-        columns = self.column_labels or range(self.shape[1])
-        amounts = {amount for *_, amount in self.tiles}
-        cells: list[list[str]] = [[] for _ in rows]
-        for i, j, _, amount in self.tiles:
-            cells[i].append(f"{columns[j]}" + f" ({amount:.2g})" * (len(amounts) > 1))
-        lines = [
-            f"{row}: {', '.join(filled) or 'none'}" for row, filled in zip(rows, cells, strict=True)
-        ]
+        rows = [str(row) for row in self.row_labels or range(self.shape[0])]
+        columns = [str(column) for column in self.column_labels or range(self.shape[1])]
+        kinds = {(i, j): (role, amount) for i, j, role, amount in self.tiles}
+        several = len(set(kinds.values())) > 1
+
+        def row_in_words(i: int) -> str:
+            runs = groupby(range(self.shape[1]), lambda j: kinds.get((i, j)))
+            words = [
+                in_runs([columns[j] for j in run]) + f" ({name_of(kind)})" * several
+                for kind, run in runs
+                if kind
+            ]
+            return ", ".join(words) or "none"
+
+        def name_of(kind: tuple[str, float]) -> str:
+            return kind[0] if len(self.roles) > 1 else f"{kind[1]:.2g}"
+
+        # equal rows below one another are said once
+        groups = [(words, list(run)) for words, run in groupby(range(self.shape[0]), row_in_words)]
+        lines = "; ".join(f"{in_runs([rows[i] for i in run])}: {words}" for words, run in groups)
         shape = f"{self.shape[0]} by {self.shape[1]}"
-        return f"{self.title or 'Tiles'}, {shape}; filled, row by row: {'; '.join(lines)}."
+        return f"{self.title or 'Tiles'}, {shape}. Filled in each row: {lines}."
 
     def figure(self) -> "Figure":
         from matplotlib.patches import Rectangle

@@ -10,7 +10,6 @@ from html import escape
 from shared.colours import css_colour
 
 from . import svg
-from .picture import Picture
 from .svg import FONT, INK, MUTED, PAPER
 
 SIZE, HEIGHT = 14, 30  # font size and height of a box, in pixels
@@ -65,22 +64,36 @@ def arrow(points: Iterable[tuple[float, float]], colour: str = MUTED) -> str:
     )
 
 
-def drawing(wide: float, high: float, parts: Iterable[str], alt: str) -> Picture:
+@dataclass(frozen=True, repr=False)
+class Drawing:
+    """A drawing as SVG, and the same in words, which JupyterLab shows for a notebook that nobody
+    has run there.
+    """
+
+    svg: str
+    alt: str
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+    def __repr__(self) -> str:
+        return self.alt
+
+
+def drawing(wide: float, high: float, parts: Iterable[str], alt: str) -> Drawing:
     """SVG elements on the course's paper; the text alternative is read in their place."""
-    size = f'width="{wide:.0f}" viewBox="0 -14 {wide:.0f} {high + 14:.0f}"'
-    return Picture(
-        f'<div style="background:{PAPER};color:{INK};padding:8px '
-        f'min(8px,1vw);border-radius:6px;font-family:{FONT}">'
-        f'<svg {size} role="img" aria-label="{escape(alt)}" '
-        f'style="display:block;height:auto;max-width:100%">'
-        f"{''.join(parts)}</svg></div>",
+    size = f'width="{wide + 8:.0f}" viewBox="-4 -20 {wide + 8:.0f} {high + 26:.0f}"'
+    look = f"display:block;height:auto;max-width:100%;border-radius:6px;background:{PAPER}"
+    return Drawing(
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" aria-label="{escape(alt)}" '
+        f'style="{look};color:{INK};font-family:{FONT}">{"".join(parts)}</svg>',
         alt,
     )
 
 
 def diagram(
     boxes: dict[str, Box], arrows: Iterable[tuple[str, str]], alt: str, more: str = ""
-) -> Picture:
+) -> Drawing:
     """Boxes by name, arrows between them, and more SVG."""
     lines = [arrow([boxes[a].edge(boxes[b]), boxes[b].edge(boxes[a])]) for a, b in arrows]
     drawn = [box.draw() for box in boxes.values()]
@@ -92,7 +105,7 @@ def diagram(
 def stack(
     boxes: Sequence[tuple[str, str]], bypasses: Sequence[tuple[int, int]], left: float, alt: str,
     more: str = ""
-) -> Picture:  # fmt: skip
+) -> Drawing:  # fmt: skip
     """Boxes from top to bottom, each a label and a role, and lines on the left that bypass some of
     them.
 

@@ -251,8 +251,8 @@ def test_results_are_those_of_the_stored_runs():
 def test_curves_are_grey_as_far_as_the_model_was_trained():
     chart = schematic.CurvesBeyond({"a": [(16, 4.0), (48, 5.0)]}, "position", "loss")
     (axes,) = chart.figure().axes
-    (grey,) = axes.patches
-    assert (grey.get_x(), grey.get_x() + grey.get_width()) == (0, models.TRAINED) and "Grey up to 64" in chart.alt
+    (gray,) = axes.patches
+    assert (gray.get_x(), gray.get_x() + gray.get_width()) == (0, models.TRAINED) and "Gray up to 64" in chart.alt
 
 
 def test_score_matrices_show_the_numbers_that_they_are_given_up_to_the_query():

@@ -17,7 +17,7 @@ from torch import nn
 import checks
 from checks import engine
 from labs.order import exercises
-from labs.order.pictures import Filling, as_one_head, most_frequent_of_the_others, table
+from labs.order.pictures import Filling, as_one_head, counting_rule, table
 from shared import cafe
 from shared.model import causal_mask, masked_softmax
 
@@ -31,7 +31,7 @@ WORDS = "Ada drinks tea with Ben".split()
 
 def test_no_other_drink_is_more_frequent_among_the_others_than_the_rule_s():
     cafes = cafe.draw_cafes(50, seed=7)
-    for drinks, named in zip(cafes.drinks.tolist(), most_frequent_of_the_others(cafes).tolist(), strict=True):
+    for drinks, named in zip(cafes.drinks.tolist(), counting_rule(cafes).tolist(), strict=True):
         for guest, drink in enumerate(named):
             others = Counter(drinks[:guest] + drinks[guest + 1 :])
             assert others[drink] == max(others.values())

@@ -45,12 +45,20 @@ def test_dots_are_the_results_with_their_intervals_and_levels():
     assert segment[:, 0] == pytest.approx([0.4, 0.6]) and "0.50 ± 0.10" in texts(axes)
 
 
-def test_the_grey_band_of_dots_lies_where_it_is_given():
+def test_what_a_chart_says_in_letters_keeps_its_decimals():
+    svg = Dots({"a": (0.8871, 0.0042)}, intervals=True, digits=3).svg()
+    written = [
+        "".join(text.itertext()) for text in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")
+    ]
+    assert "0.887 ± 0.004" in written
+
+
+def test_the_gray_band_of_dots_lies_where_it_is_given():
     chart = Dots({"a": (0.5, 0.1)}, intervals=True, band=(-0.03, 0.03))
     (axes,) = chart.figure().axes
     (band,) = axes.patches
     assert (band.get_x(), band.get_x() + band.get_width()) == pytest.approx((-0.03, 0.03))
-    assert "Grey from -0.03 to 0.03." in chart.alt
+    assert "Gray from -0.03 to 0.03." in chart.alt
 
 
 def test_curves_are_the_given_points_and_their_names_do_not_meet():
@@ -140,9 +148,22 @@ def test_tiles_of_a_causal_mask_are_its_cells_its_diagonal_among_them():
         return tuple(nearest)
 
     assert {place(cell) for cell in filled} == expected and len({place(cell) for cell in empty}) == 16
-    assert Tiles([[0.3, 1.0]]).alt.endswith("row 0: 0 (0.3), 1 (1).")
+    assert chart.alt == "Tiles, 4 by 4. Filled in each row: a: a; b: a, b; c: a to c; d: a to d."
+    assert Tiles([[0.3, 1.0], [0.3, 1.0], [0, 0]]).alt.endswith("0, 1: 0 (0.3), 1 (1); 2: none.")
     heads = Tiles([[0, 0, 1, -1]], roles=["query", "key"])
     assert heads.tiles == [(0, 0, "query", 1), (0, 1, "query", 1), (0, 2, "key", 1)]
+    assert heads.alt.endswith("0: 0, 1 (query), 2 (key).")
+
+
+def test_charts_say_their_numbers_as_one_says_them():
+    lines = {"small": [[1, 0.5], [4096, 3e-9]], "large": [[1, 2.5], [4096, 12345.6]]}
+    chart = Curves(lines, "tokens", "megabytes", levels={"chance": 1 / 6, "0": 0})
+    assert chart.alt == (
+        "Curves of megabytes over tokens: small, from 0.5 at 1 to about 0 at 4,096; "
+        "large, from 2.5 at 1 to 12,346 at 4,096. A line at 0.167: chance. A line at 0."
+    )
+    dots = Dots({"one": (0.5, 0.1)}, intervals=True, levels={"counting": 0.37})
+    assert dots.alt == "Dots for accuracy. one: 0.50 ± 0.10. A line at 0.37: counting."
 
 
 @pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: type(chart).__name__)

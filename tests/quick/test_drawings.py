@@ -44,14 +44,14 @@ TWO_HEADS = {
 }  # fmt: skip
 
 
-def boxes_of(html):
+def boxes_of(svg):
     """Name -> (left, top, right, bottom); a label that occurs twice is numbered from top to bottom."""
     rectangles = [
         [float(re.search(rf'\b{name}="([-\d.]+)"', rect)[1]) for name in ("x", "y", "width", "height")]
-        for rect in re.findall(r"<rect[^>]*>", html)
+        for rect in re.findall(r"<rect[^>]*>", svg)
     ]
-    html = re.sub("</?tspan[^>]*>", "", html)  # indices
-    found, labels = {}, re.findall(r'font-size="14" text-anchor="middle"[^>]*>([^<]+)</text>', html)
+    svg = re.sub("</?tspan[^>]*>", "", svg)  # indices
+    found, labels = {}, re.findall(r'font-size="14" text-anchor="middle"[^>]*>([^<]+)</text>', svg)
     for place, label in enumerate(labels):
         name = f"{label} {labels[: place + 1].count(label)}" if labels.count(label) > 1 else label
         x, y, wide, high = rectangles[place]
@@ -59,9 +59,9 @@ def boxes_of(html):
     return found
 
 
-def lines_of(html):
+def lines_of(svg):
     """The points of each line, to the tip of its arrow."""
-    drawn = re.findall(r'<polyline points="([^"]+)"[^>]*/><polygon points="([^ ]+)', html)
+    drawn = re.findall(r'<polyline points="([^"]+)"[^>]*/><polygon points="([^ ]+)', svg)
     return [[tuple(map(float, point.split(","))) for point in [*line.split()[:-1], tip]] for line, tip in drawn]
 
 
@@ -77,9 +77,9 @@ def box_at(point, boxes):
     return next((n for n, (a, b, c, d) in boxes.items() if a - 1 <= x <= c + 1 and b - 1 <= y <= d + 1), None)
 
 
-def joined(html):
+def joined(svg):
     """Box -> the boxes whose output it gets, as a reader sees it: where lines meet, both go on."""
-    boxes, lines, found = boxes_of(html), lines_of(html), {}
+    boxes, lines, found = boxes_of(svg), lines_of(svg), {}
     for line in lines:
         sources = {box_at(line[0], boxes)} - {None}
         sources |= {box_at(other[0], boxes) for other in lines if other is not line and lies_on(line[0], other)}
@@ -102,9 +102,9 @@ def overlap(one, other):
     ("draw", "expected"), [(drawing.block_schematic, PRE_NORM), (schematic.post_norm_schematic, POST_NORM)]
 )
 def test_each_sum_gets_what_comes_out_of_the_part_and_of_the_sum_or_norm_before_it(draw, expected):
-    html = draw().html
-    assert joined(html) == expected
-    assert not any(overlap(*pair) for pair in combinations(lines_of(html), 2)), "no line hides another"
+    svg = draw().svg
+    assert joined(svg) == expected
+    assert not any(overlap(*pair) for pair in combinations(lines_of(svg), 2)), "no line hides another"
 
 
 def computed(drawn, block, x):
@@ -128,24 +128,24 @@ def test_what_the_drawing_says_is_what_the_block_computes(draw, norm_first):
     block = TransformerBlock(8, 2, 16, dropout=0, norm_first=norm_first)
     for parameter in block.parameters():
         nn.init.normal_(parameter)
-    x, html = torch.randn(2, 5, 8), draw().html
-    boxes = boxes_of(html)
-    from_top = dict(sorted(joined(html).items(), key=lambda box: boxes[box[0]][1]))
+    x, svg = torch.randn(2, 5, 8), draw().svg
+    boxes = boxes_of(svg)
+    from_top = dict(sorted(joined(svg).items(), key=lambda box: boxes[box[0]][1]))
     torch.testing.assert_close(computed(from_top, block, x), block(x)[0])
 
 
 @pytest.mark.parametrize(("draw", "expected"), [(induction_schematic, INDUCTION), (split_and_concatenate, TWO_HEADS)])
 def test_arrows_lead_from_what_is_read_to_what_reads_it(draw, expected):
-    assert joined(draw().html) == expected
+    assert joined(draw().svg) == expected
 
 
 # --- cells ---------------------------------------------------------------------------------------------------------
 
 
-def rectangles(html, role):
+def rectangles(svg, role):
     """Left, top, width and height of those with this color, and how much of it they have."""
     found = []
-    for rect in re.findall(r"<rect[^>]*>", html):
+    for rect in re.findall(r"<rect[^>]*>", svg):
         opacity = re.search(rf'fill="var\(--role-{role},[^"]*" fill-opacity="([^"]+)"', rect)
         if opacity:
             numbers = [float(re.search(rf'\b{name}="([-\d.]+)"', rect)[1]) for name in ("x", "y", "width", "height")]
@@ -153,41 +153,39 @@ def rectangles(html, role):
     return found
 
 
-def texts(html):
+def texts(svg):
     """(x, y, text), a list."""
-    return [
-        (float(x), float(y), text) for x, y, text in re.findall(r'<text x="([^"]+)" y="([^"]+)"[^>]*>([^<]+)', html)
-    ]
+    return [(float(x), float(y), text) for x, y, text in re.findall(r'<text x="([^"]+)" y="([^"]+)"[^>]*>([^<]+)', svg)]
 
 
-def at_row(html, y, anchor_x):
+def at_row(svg, y, anchor_x):
     """The text whose end is at this x and whose middle is in this row."""
-    (word,) = [text for x, below, text in texts(html) if abs(x - anchor_x) < 0.5 and y < below < y + 32]
+    (word,) = [text for x, below, text in texts(svg) if abs(x - anchor_x) < 0.5 and y < below < y + 32]
     return word
 
 
 def test_a_cell_is_filled_where_a_word_attends_to_itself_or_to_an_earlier_one_and_predicts_the_next():
-    html, words = shift_and_causal_mask().html, ["this", "film", "is", "very", "good"]
-    cells = [(x, y) for x, y, *_ in rectangles(html, "weight")]
-    columns = {x: word for x, y, word in texts(html) if y == 36 and word in words}
-    filled = {(at_row(html, y, 52), columns[x + 16]) for x, y in cells}
+    svg, words = shift_and_causal_mask().svg, ["this", "film", "is", "very", "good"]
+    cells = [(x, y) for x, y, *_ in rectangles(svg, "weight")]
+    columns = {x: word for x, y, word in texts(svg) if y == 36 and word in words}
+    filled = {(at_row(svg, y, 52), columns[x + 16]) for x, y in cells}
     assert filled == {(words[i], words[j]) for i in range(4) for j in range(i + 1)} and len(cells) == 10
     for i, word in enumerate(words[:4]):
-        (height,) = {y for x, y, text in texts(html) if text == word and x == 52}
-        assert [text for x, y, text in texts(html) if y == height and x > 200] == [words[i + 1]]
+        (height,) = {y for x, y, text in texts(svg) if text == word and x == 52}
+        assert [text for x, y, text in texts(svg) if y == height and x > 200] == [words[i + 1]]
 
 
 @pytest.mark.parametrize(("prompt", "written"), [(["a", "b", "c"], ["d", "e"]), (["a"], ["b"])])
 def test_each_token_attends_to_itself_and_what_is_before_it_and_a_step_adds_one_key_and_one_value(prompt, written):
-    html, tokens = prefill_and_decode(prompt, written).html, [*prompt, *written]
+    svg, tokens = prefill_and_decode(prompt, written).svg, [*prompt, *written]
     for role, rows in (("query", prompt), ("output", written)):
-        filled = {(at_row(html, y, 50), tokens[int((x - 58) / 27)]) for x, y, *_ in rectangles(html, role)}
+        filled = {(at_row(svg, y, 50), tokens[int((x - 58) / 27)]) for x, y, *_ in rectangles(svg, role)}
         assert filled == {(word, other) for word in rows for other in tokens[: tokens.index(word) + 1]}
     for role in ("key", "value"):
-        cached = sorted(rectangles(html, role))
+        cached = sorted(rectangles(svg, role))
         assert len(cached) == len(tokens), "a key and a value of each token"
         assert [opacity > 0.3 for *_, opacity in cached] == [token in prompt for token in tokens]
-    assert [text for *_, text in texts(html) if text.startswith("step")] == [
+    assert [text for *_, text in texts(svg) if text.startswith("step")] == [
         f"step {1 + n}" for n in range(len(written))
     ]
 
@@ -197,9 +195,9 @@ def test_each_token_attends_to_itself_and_what_is_before_it_and_a_step_adds_one_
 
 @pytest.mark.parametrize(("scores", "values"), [([1, 3, 2], [10, 20, 30]), ([2, 0.5, 2.5], [4, -1, 8])])
 def test_the_bar_after_each_score_is_the_softmax_so_far(scores, values):
-    html = running_sum(scores, values).html
-    bars = [rectangles(html, role) for role in ("query", "key", "value")]  # of each token
-    words = [text for *_, text in texts(html)]
+    svg = running_sum(scores, values).svg
+    bars = [rectangles(svg, role) for role in ("query", "key", "value")]  # of each token
+    words = [text for *_, text in texts(svg)]
     for count in range(1, 4):
         at = sorted(bars[0])[count - 1][0]
         heights = np.array([[height for x, _, _, height, _ in bar if x == at] for bar in bars[:count]]).ravel()
@@ -218,8 +216,8 @@ def test_the_bar_after_each_score_is_the_softmax_so_far(scores, values):
 @pytest.mark.parametrize("tips", [((1, 2), (-1, 0.5)), ((2, 0), (0, -1)), ((-1, -1), (1, -1)), ((1, 1), (2, -1))])
 def test_arrows_have_the_direction_and_the_length_of_their_vectors_and_the_arc_is_about_the_origin(tips):
     panel = [(str(n), tip, "query") for n, tip in enumerate(tips)]
-    html = arrows_in_a_plane([("", panel), ("", panel)], "two", arcs=True).html
-    lines, arcs = lines_of(html), re.findall(r'd="M(\S+) (\S+)A22 22 0 0 ([01]) (\S+) (\S+)"', html)
+    svg = arrows_in_a_plane([("", panel), ("", panel)], "two", arcs=True).svg
+    lines, arcs = lines_of(svg), re.findall(r'd="M(\S+) (\S+)A22 22 0 0 ([01]) (\S+) (\S+)"', svg)
     longest = max(math.hypot(*tip) for tip in tips)
     for number, line in enumerate(lines):
         (x0, y0), *_, (x, y) = line
@@ -252,7 +250,7 @@ def test_what_two_thresholds_can_be_right_about():
     """R is below, between or above them; the marker's place chooses the threshold."""
     cells = [
         text
-        for *_, text in texts(two_thresholds().html)
+        for *_, text in texts(two_thresholds().svg)
         if "/" in text[:3] or text.split()[0] in ("one", "both", "none")
     ]
     signs = [[R > threshold for threshold in (1, 2)] for R in (0, 1.5, 3)]

@@ -29,7 +29,7 @@ def run(root, command):
     """Type a command in the fork. The environment is this one: nothing is installed."""
     personal = ("PYTHONPATH", "MAKEFLAGS", "PYTEST_CURRENT_TEST", "PYTEST_ADDOPTS", "PYTEST_XDIST_WORKER")
     environment = {name: value for name, value in os.environ.items() if name not in personal} | WHO
-    options = {"cwd": root, "env": environment, "capture_output": True, "text": True, "timeout": 3000}
+    options = {"cwd": root, "env": environment, "capture_output": True, "text": True, "timeout": 6000}
     answer = subprocess.run(command, shell=True, **options)
     assert answer.returncode == 0, f"{command}\n{answer.stdout[-3000:]}{answer.stderr[-3000:]}"
     return answer.stdout

@@ -43,8 +43,8 @@ class IndexOfAnotherAxis(Raises):
 
 
 class TruthValuesOfAnotherAxis(Raises):
-    """{error} Truth values in brackets must be as many as their axis is long, and in {where} they
-    aren't. To select along axis 1, write `x[:, selected]`.
+    """{error} A boolean index needs one entry for each element of its axis, and in {where} it has
+    more or fewer. To select along axis 1, write `x[:, selected]`.
     """
 
 
@@ -89,12 +89,12 @@ class NothingToAttendTo(Raises):
 
 
 class MoreThanThereAre(Raises):
-    """{error} There are fewer than that in {where}. Ask for the `min` of the two numbers."""
+    """{error} In {where} you ask for more than there are. Take the `min` of the two numbers."""
 
 
 class ViewNotPossible(Raises):
-    """{error} After a transpose, the numbers are in another order in memory, which `view` can't
-    read, in {where}. Use `reshape`, or call `contiguous()` first.
+    """{error} In {where}, `view` gets a transposed tensor, whose numbers are in another order in
+    memory. Use `reshape`, or call `contiguous()` first.
     """
 
 
@@ -132,8 +132,8 @@ class CallsItself(Raises):
 
 
 class ListAsAKey(Raises):
-    """{error} A list can't be counted or be a key of a dict, in {where}. Loop over its items with
-    another `for`.
+    """{error} In {where} a list is counted or used as a key of a dict, and that isn't possible.
+    Loop over its items with another `for`.
     """
 
 
@@ -189,8 +189,8 @@ class TooManyResults(Wrong):
 
 
 class ResultsInAnotherOrder(Wrong):
-    """The results are right, but in another order: of what you return now, the exercise asks for
-    number {order}.
+    """The results are right, but in another order. Of the results that you return now, return
+    number {order}, in this order.
     """
 
 
@@ -302,15 +302,14 @@ class AnotherFactor(Wrong):
 
 
 class TimesACount(Wrong):
-    """Each wrong number is too large by a factor that is a whole number, {factor} in the first
-    wrong case. Do you sum instead of taking the mean, or divide by too small a number?
+    """The wrong numbers are too large by a whole factor, {factor} in the first wrong case. Do you
+    sum instead of taking the mean, or divide by too small a number?
     """
 
 
 class DividedByACount(Wrong):
-    """Each wrong number is too small by a factor that is a whole number, {factor} in the first
-    wrong case. Do you take the mean instead of the sum, divide by too large a number, or divide
-    twice?
+    """The wrong numbers are too small by a whole factor, {factor} in the first wrong case. Do you
+    take the mean instead of the sum, divide by too large a number, or divide twice?
     """
 
 
@@ -319,8 +318,8 @@ class AnotherConstant(Wrong):
 
 
 class SumsToOneElsewhere(Wrong):
-    """The weights sum to 1 along axis {axis}, but should along the last one. Does the `softmax`, or
-    the sum that you divide by, run over the wrong axis, or is something transposed?
+    """The weights sum to 1 along axis {axis}; they should sum to 1 along the last one. Does the
+    `softmax`, or the sum that you divide by, run over the wrong axis, or is something transposed?
     """
 
 

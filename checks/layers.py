@@ -381,7 +381,7 @@ def block_mistakes(
 
 class ParametersMissing(Wrong):
     """The results are right, but the layer has no parameter `{name}`, so the parameters of another
-    model can't be loaded. Make the parts that the exercise lists, in that order; in an
+    model can't be loaded. Create the parts that the exercise lists, in that order; in an
     `nn.Sequential`, dropout counts, too.
     """
 
@@ -448,15 +448,15 @@ def not_causal(distance: Tensor, window_size: int) -> Tensor:
 
 
 def window_too_wide(distance: Tensor, window_size: int) -> Tensor:
-    """The window is one position too wide: with the token's own position, it has as many as the
-    exercise says.
+    """The window is one position too wide. Counting the token's own position, it should have as
+    many positions as the exercise says.
     """
     return (distance >= 0) & (distance <= window_size)
 
 
 def window_too_narrow(distance: Tensor, window_size: int) -> Tensor:
-    """The window is one position too narrow: with the token's own position, it has as many as the
-    exercise says.
+    """The window is one position too narrow. Counting the token's own position, it should have as
+    many positions as the exercise says.
     """
     return in_window(distance, window_size - 1)
 

@@ -408,8 +408,8 @@ def second_minus_first(pair: Tensor) -> tuple[float, float]:
 
 
 def pairing_lost(pair: Tensor) -> tuple[float, float]:
-    """You combine one interval of each group. Subtract pair by pair first: then what the two values
-    of a pair share cancels.
+    """You combine two intervals, one from each group. Subtract pair by pair first: what the two
+    values of a pair have in common then cancels.
     """
     (first, a), (second, b) = map(mean_and_interval, pair)
     return first - second, math.hypot(a, b)

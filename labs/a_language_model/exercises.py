@@ -75,7 +75,9 @@ def flattened_too_early(logits, targets):
 
 
 def last_position_only(logits, targets):
-    """Only the last position of each window counts. Each position is a question: take the mean over all."""
+    """Only the last position of each window counts. The model predicts a token at every position: take the mean over
+    all of them.
+    """
     return logits[:, -1], targets[:, -1]
 
 
@@ -185,7 +187,7 @@ def probs_to_draw_from(
 
 
 def temperature_multiplied(logits, temperature):
-    """The logits are multiplied by the temperature. Divide them: a high temperature makes them more alike."""
+    """The logits are multiplied by the temperature. Divide by it: a high one brings them closer together."""
     return logits * temperature
 
 
@@ -283,8 +285,9 @@ def temperature_after_softmax(logits, temperature=1.0, top_k=None, top_p=None):
 
 
 def cut_before_the_temperature(logits, temperature=1.0, top_k=None, top_p=None):
-    """top-p is cut before the temperature. Here the temperature comes first, so that p is a part of the probabilities
-    that are drawn from."""
+    """Top-p is applied before the temperature. Here the temperature comes first, so that p refers to the probabilities
+    that you draw from.
+    """
     probs = logits.softmax(dim=0)
     keep = torch.ones_like(probs, dtype=torch.bool) if top_k is None else largest(probs, top_k)
     return cut(logits / temperature, keep if top_p is None else keep & nucleus(probs, top_p))

@@ -135,8 +135,8 @@ def asks_for_one_query(answer):
 
 
 class AskNotCalled(Wrong):
-    """The results are right, but `forward` does not take its queries, (batch, d_k), from `self.ask(ids, x)`: another
-    `ask` gives the same weights.
+    """The results are right, but `forward` does not take its queries, (batch, d_k), from `self.ask(ids, x)`: with
+    another `ask` in its place, the weights stay the same.
     """
 
 

@@ -80,7 +80,7 @@ def equal_means_left_out(means, mean):
 
 
 def sign_of_the_mean_kept(means, mean):
-    """The measured mean is compared with its sign. Compare the absolute values of both: the test has two sides."""
+    """The measured mean keeps its sign in the comparison. Compare absolute values: the test has two sides."""
     return np.abs(means) >= mean - 1e-12
 
 
@@ -272,8 +272,8 @@ def one_end_below_the_band(mean, half, band):
 
 
 def width_in_the_band(mean, half, band):
-    """ "close" is said of an interval that is narrow, or has one end inside. Both ends have to be between -band and
-    band.
+    """You call an interval "close" if it is narrow, or if only one of its ends is inside. Both ends have to be between
+    -band and band.
     """
     return "close" if half < band else word_of(mean, half, 0)
 

@@ -187,8 +187,9 @@ def log_sum_exp_left_out(scores, log_sum_exp):
 
 
 def scores_not_scaled(**given):
-    """The scores are computed again without the division by sqrt(d_k), which the forward pass and its log-sum-exp
-    have."""
+    """The second time, the scores are not divided by sqrt(d_k). In the forward pass they were, so its log-sum-exp
+    belongs to the divided ones: divide here, too.
+    """
     return five_formulas(**given, of_score=0.0)
 
 

@@ -426,8 +426,7 @@ def sum_subtracted_alone(weights, change_of_scores):
 
 
 def not_times_the_weight(weights, change_of_scores):
-    """The difference to the weighted mean is not multiplied by the weight. A token without weight changes by
-    nothing."""
+    """The difference from the weighted mean is not multiplied by the weight. Without weight, nothing changes."""
     return change_of_scores - (weights * change_of_scores).sum(dim=-1, keepdim=True)
 
 

@@ -211,12 +211,16 @@ def by_blocks(
 
 def truncated_too_early(**given):
     """At least one bug is left: the cache is truncated to `reach` tokens before the new tokens attend to it, but the
-    first token of a block needs older ones than the last. When that is fixed, see whether a token attends too far."""
+    first token of a block needs older tokens than the last one does. When you've fixed that, see whether a token
+    attends too far back.
+    """
     return by_blocks(**given, early=newest)
 
 
 def new_ones_only(rows, reach, new):
-    """Only the new keys and values are returned. Where a block is short, the window also has older ones."""
+    """Only the new keys and values are returned. If a block is shorter than the window, the cache has to keep older
+    ones as well.
+    """
     return rows[:, -new:]
 
 

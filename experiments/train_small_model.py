@@ -1,6 +1,6 @@
 """The small language model of *Induction heads*, and the same model trained without repeated passages.
 
-In each training window a passage comes a second time, at some distance; in a third of the windows it is one of random
+In each training window a passage comes a second time, at some distance; in half of the windows it is one of random
 tokens, so that looking it up is the only way to predict it. The control never sees such windows. Along the way each is
 shown a text twice, random tokens and held-out reviews: its loss in both copies, and where each head looks. Writes
 runs.json into the lab's folder; a stopped script goes on where it was.
@@ -25,9 +25,9 @@ SIZES = {"vocabulary_size": TOKENS, "d_model": 64, "num_heads": 2, "num_blocks":
 RESULTS = record.ROOT / "labs/induction_heads/runs.json"
 CHECKPOINTS = record.ROOT / "_build/small_model"  # of each run, so that it can go on
 SHARES = {"repeated passages": 1.0, "no repeated passages": 0.0}  # of the windows
-OF_RANDOM_TOKENS = 1 / 3  # of these passages
+OF_RANDOM_TOKENS = 1 / 2  # of these passages
 SEEDS = {"repeated passages": (0, 1, 2), "no repeated passages": (0,)}
-STEPS, BATCH, CONTEXT, EVERY = 3000, 8, 64, 100  # windows in a step, tokens in a window, steps between measurements
+STEPS, BATCH, CONTEXT, EVERY = 1000, 32, 64, 25  # windows in a step, tokens in a window, steps between measurements
 SHORTEST, LONGEST = 10, 30  # tokens of a passage
 RATE, MUON_RATE = 0.006, 0.02  # the highest learning rates, of Adam and of Muon
 LENGTH, TEXTS = 30, 32  # tokens of a text that is shown twice, and how many are

@@ -19,10 +19,11 @@ def runs_of(name: str) -> list[dict]:
     return [run for key, run in STORED.items() if key.startswith(f"{name}, seed ")]
 
 
-LADDER = [name for name in STAGES if runs_of(name)]  # the stages that have been trained
-WHOLE, CHANGED = LADDER[-1], "+ longer context"  # the last of them, and the one that the controls change
-
-COMPARED = [*LADDER[-3:], *FURTHER]  # with counting
+PARTS = list(STAGES)[:6]  # the stages with one part more each
+LONGER = list(STAGES)[6:]  # those without a new part
+BY_HEART = ["+ larger", *FURTHER]
+COMPARED = [*LONGER[:-1], *BY_HEART]  # with counting
+CHANGED = PARTS[-1]  # what the controls change
 
 
 def losses(name: str) -> np.ndarray:
@@ -45,8 +46,8 @@ def on_the_notepad(number: str) -> dict[str, list[float]]:
 
 
 def gains() -> dict[str, list]:
-    """What each stage gains over the one before, in nats on test texts."""
-    return {after: _gain(before, after) for before, after in pairwise(LADDER)}
+    """What each part gains over the stage before, in nats on test texts."""
+    return {after: _gain(before, after) for before, after in pairwise(PARTS)}
 
 
 def changes() -> dict[str, float]:

@@ -105,6 +105,7 @@ STAGES = {
 FURTHER = {  # "+ larger" with one thing changed
     "twice as long": STAGES["+ larger"]._replace(steps=8 * STEPS),
     "with dropout": STAGES["+ larger"]._replace(change=(rotary, tied, wide, dropout)),
+    "with dropout, twice as long": STAGES["+ larger"]._replace(change=(rotary, tied, wide, dropout), steps=8 * STEPS),
 }
 SHORT_CONTEXT = {"16 tokens in sight": Stage(2, 16, change=(rotary,), muon=True, steps=4 * STEPS)}
 CONTROLS = {  # "+ longer context" with one thing changed

@@ -252,8 +252,9 @@ def test_writing_takes_the_token_of_the_last_position():
     assert write(model, tokenizer, "I", greedy, context=3, num_tokens=5) == tokenizer.decode(ids[1:])
 
 
-def test_no_stage_is_left_out_between_two_that_were_trained():
-    assert results.LADDER == list(STAGES)[: len(results.LADDER)] and len(results.LADDER) >= 6
+def test_every_model_that_the_lab_shows_was_trained():
+    assert results.PARTS + results.LONGER == list(STAGES)
+    assert all(results.runs_of(name) for name in [*STAGES, *results.BY_HEART, *results.COMPARED])
 
 
 def test_a_gain_is_judged_seed_by_seed(monkeypatch):

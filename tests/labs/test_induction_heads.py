@@ -14,7 +14,7 @@ from torch import nn
 from torch.nn.functional import cross_entropy
 
 from experiments import train_small_model as small_model
-from labs.induction_heads import circuits, copying
+from labs.induction_heads import circuits, copying, growing
 from labs.induction_heads import letter_pairs as pairs
 from shared import review_writer
 from shared.model import MultiHeadSelfAttention, causal_mask
@@ -297,3 +297,32 @@ def is_of_random_tokens(window, found):
     length, distance = found
     copies = [i for i in range(1, len(window) - distance) if window[i] == window[i + distance]]
     return not (window[copies].diff() == 1).all().item()
+
+
+# --- how a head grew -----------------------------------------------------------------------------------------------
+
+
+def test_every_run_of_the_small_model_is_there_and_was_measured_to_its_end():
+    for kind, seeds in small_model.SEEDS.items():
+        runs = growing.runs_of(kind)
+        assert [run["seed"] for run in runs] == [*seeds]
+        for run in runs:
+            assert [point["step"] for point in run["curve"]] == [*range(0, small_model.STEPS + 1, small_model.EVERY)]
+
+
+def test_the_curves_of_heads_are_those_of_the_largest_weight_at_the_end_in_each_block():
+    for run in growing.runs_of(growing.REPEATED):
+        curves = growing.heads(run)
+        for (name, curve), block, place in zip(curves.items(), (0, 1), ("one_back", "after_earlier"), strict=True):
+            of_head = [[point["random tokens"][place][2 * block + head] for point in run["curve"]] for head in (0, 1)]
+            best = max(of_head, key=lambda weights: weights[-1])
+            np.testing.assert_allclose([weight for _, weight in curve], best, rtol=1e-6, err_msg=name)
+            assert [step for step, _ in curve] == [point["step"] for point in run["curve"]]
+
+
+def test_the_loss_of_the_second_copy_is_the_second_of_the_stored_ones():
+    curves = growing.second_copies()
+    runs = [*growing.runs_of(growing.REPEATED), *growing.runs_of(growing.CONTROL)]
+    assert len(curves) == len(runs) == 4
+    for curve, run in zip(curves.values(), runs, strict=True):
+        assert curve[-1] == (1000, run["curve"][-1]["random tokens"]["losses"][1])

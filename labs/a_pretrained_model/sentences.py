@@ -1,6 +1,7 @@
 """Sentences of *A pretrained model*: searched for heads, and who does what to whom, active and passive."""
 
 import numpy as np
+from torch import Tensor
 
 SEARCHED = [
     "The old man and the old dog walked to the river.",
@@ -22,6 +23,19 @@ VERBS = "bitten chased kicked helped hit followed called pushed feared loved wat
 ACTIVE = "The {} is said to have just now {} the very old {}."
 PASSIVE = "The {} is said to have been {} by the very old {}."
 PLACES = {"[CLS]": 0, "first noun": 2, "said": 4, "old": 12, "second noun": 13}  # the same in both
+
+
+def searched_and_tested(fractions: Tensor, splits: int = 200) -> tuple[float, float]:
+    """Of the head that is best on half of the texts: its fraction there, and on the other half; means over random
+    splits. `fractions` are (texts, layers, heads)."""
+    random, found = np.random.default_rng(0), []
+    for _ in range(splits):
+        searched, tested = (fractions[half].mean(dim=0).flatten()
+                            for half in np.array_split(random.permutation(len(fractions)), 2))  # fmt: skip
+        best = searched.argmax()
+        found.append((searched[best].item(), tested[best].item()))
+    first, second = np.mean(found, axis=0).tolist()
+    return first, second
 
 
 def who_bites(nouns, verbs, number: int, random: np.random.Generator) -> tuple[list[str], np.ndarray]:

@@ -117,6 +117,12 @@ def first_weights_of_friends(guests: int, d_k: int, unit: bool, divisor: float) 
     return weights.gather(2, chairs).squeeze(2)
 
 
+def friend_is_the_favorite(guests: int, d_k: int, unit: bool) -> float:
+    """The fraction of guests whose friend has the largest of these scores, in the same cafés."""
+    chairs = draw(64, guests, torch.Generator().manual_seed(0)).chairs_of_friends()  # (cafes, guests)
+    return (first_scores(guests, d_k, unit).argmax(dim=2) == chairs).float().mean().item()
+
+
 def draw_two_rooms() -> figures.Cafes:
     """The same four guests twice; what they look for and are found by is three times as long in the second room."""
     guests: dict[str, Any] = {

@@ -34,6 +34,7 @@ IN_THE_CAFE = {
     "PyTorch's initialization, d_k 16": {"d_k": 16},
     "PyTorch's initialization, d_k 1,024": {"d_k": 1024},
     "unit variance, d_k 256": {"d_k": 256, "unit": True},
+    "unit variance, d_k 1,024": {"d_k": 1024, "unit": True},
 }
 IN_THE_CAFE |= {f"PyTorch's initialization, d_k 16, rate {rate}": {"d_k": 16, "rate": rate} for rate in OTHER_RATES}
 IN_THE_CROWD |= {f"not divided, rate {rate}": {"scores": "not divided", "rate": rate} for rate in OTHER_RATES}

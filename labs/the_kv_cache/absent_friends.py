@@ -94,6 +94,17 @@ class Gated(nn.Module):
         return output * self.W_gate(x).sigmoid(), weights
 
 
+class TwoLayers(nn.Module):
+    """A layer with a residual connection, then another; the weights are those of the second."""
+
+    def __init__(self, first: nn.Module, second: nn.Module):
+        super().__init__()
+        self.first, self.second = first, second
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        return self.second(x + self.first(x)[0])
+
+
 def train(layer: nn.Module, seed: int, steps: int = 1000, learning_rate: float = 0.003, batch_size: int = 64) -> Model:
     """Train as in `shared.cafe.train`. The layer's own weights are drawn before this call, so set a seed there."""
     torch.manual_seed(seed)

@@ -1,6 +1,6 @@
 """Language models whose four query heads share four, two or one heads of keys and values, and cafés with a gate.
 
-Ten minutes of one core for the first, and one for the second. Writes runs.json, which the lab reads.
+Ten minutes of one core for the first, and five for the second. Writes runs.json, which the lab reads.
 
     python -m labs.the_kv_cache.runs
 """
@@ -11,6 +11,7 @@ from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from labs.the_kv_cache import absent_friends
+from labs.the_kv_cache.absent_friends import Gated, TwoLayers
 from labs.the_kv_cache.grouped_queries import GroupedQueryAttention
 from shared import data, record
 from shared.language_model import LanguageModel
@@ -60,18 +61,31 @@ def train_and_measure(num_kv_heads: int, seed: int, training: Tensor, held_out: 
     return {"loss": round(loss.item(), 4), "cached_numbers_per_token": cached}
 
 
-def with_a_gate(seed: int) -> dict:
-    """Accuracies and weights on the start token of a layer that also has a gate, as the lab measures them."""
+def one_layer() -> SelfAttention:
+    return SelfAttention(32, 16, 32)
+
+
+CAFES = {  # what the start token comes before
+    "start token and gate": lambda: Gated(one_layer()),
+    "two layers": lambda: TwoLayers(one_layer(), one_layer()),
+    "two layers and gate": lambda: TwoLayers(one_layer(), Gated(one_layer())),
+}
+CAFE_SEEDS = {"start token and gate": 5, "two layers": 3, "two layers and gate": 3}
+
+
+def with_start_token(name: str, seed: int) -> dict:
+    """Accuracies and weights on the start token, as the lab measures them."""
     torch.manual_seed(seed)
-    layer = absent_friends.WithStartToken(absent_friends.Gated(SelfAttention(32, 16, 32)))
+    layer = absent_friends.WithStartToken(CAFES[name]())
     results = absent_friends.accuracies(absent_friends.train(layer, seed))
     return {"results": [round(number, 4) for number in results]}
 
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    for seed in range(5):
-        record.load_or_run(RESULTS, f"start token and gate, seed {seed}", with_a_gate, seed)
+    for name, seeds in CAFE_SEEDS.items():
+        for seed in range(seeds):
+            record.load_or_run(RESULTS, f"{name}, seed {seed}", with_start_token, name, seed)
     texts = data.load_prepared(data.start_lab(), max_tokens=128)
     training, held_out = stream(texts.train.ids), stream(texts.validation.ids)
     for seed in SEEDS:

@@ -112,6 +112,29 @@ def train(decoder: nn.Module, encoder: TransformerBlock | None = None, seed: int
 
 
 @torch.no_grad()
+def right_without(model: DateWriter, words: Tensor, digits: Tensor, hidden: Tensor) -> Tensor:
+    """How often each digit is right, (steps,), if the decoder doesn't see one of the words, `hidden` (dates, steps).
+
+    The digits before are the right ones. -1 hides nothing. The encoder has read all words."""
+    right = []
+    for step in range(STEPS):
+        visible = torch.arange(words.shape[1]) != hidden[:, step, None]  # (dates, words)
+        hook = model.decoder.register_forward_pre_hook(
+            lambda _, given, visible=visible: (*given[:2], given[2] & visible)
+        )
+        right.append((model(words, digits)[0][:, step].argmax(dim=1) == digits[:, step]).float().mean())
+        hook.remove()
+    return torch.stack(right)
+
+
+def another_word(words: Tensor, known: Tensor, seed: int = 0) -> Tensor:
+    """For each step of each date a random word that is not the `known` one, (dates, steps)."""
+    chance = torch.rand(*known.shape, words.shape[1], generator=torch.Generator().manual_seed(seed))
+    chance[(words == 0)[:, None].expand_as(chance)] = 0  # padding
+    return chance.scatter(2, known[:, :, None], 0).argmax(dim=2)
+
+
+@torch.no_grad()
 def write(model: DateWriter, words: Tensor) -> tuple[Tensor, Tensor]:
     """Greedy decoding: the digits (dates, 8), and the weights with which each was written, (dates, 8, words)."""
     digits = torch.zeros(len(words), STEPS, dtype=torch.long)

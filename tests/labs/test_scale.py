@@ -176,3 +176,12 @@ def test_a_factor_multiplies_what_queries_and_keys_begin_with():
     for name, times in (("W_query", 3.0), ("W_key", 3.0), ("W_value", 1.0)):
         plain, multiplied = (getattr(layer, name).weight for layer in layers)
         torch.testing.assert_close(multiplied, times * plain)
+
+
+def test_the_favorite_is_the_chair_with_the_largest_score():
+    cafes = crowd.draw(64, 8, torch.Generator().manual_seed(0))
+    scores, count = crowd.first_scores(8, 16, True).tolist(), 0
+    for cafe_scores, names, friends in zip(scores, cafes.names.tolist(), cafes.friends.tolist(), strict=True):
+        for row, friend in zip(cafe_scores, friends, strict=True):
+            count += names[row.index(max(row))] == friend
+    assert crowd.friend_is_the_favorite(8, 16, True) == pytest.approx(count / (64 * 8))

@@ -59,3 +59,14 @@ def test_multiplications_are_those_of_the_matrix_products():
     by_loops = sum(1 for text in range(2) for i in range(3) for j in range(5) for k in range(4))
     assert multiplications(lambda: (x @ y).softmax(dim=2) + 1) == by_loops
     assert multiplications(torch.nn.Linear(7, 6), torch.ones(5, 7)) == 5 * 7 * 6
+
+
+def test_of_two_layers_the_second_attends_to_what_the_first_returns_and_to_the_start_token():
+    torch.manual_seed(0)
+    first, second, x = SelfAttention(6, 4, 6), SelfAttention(6, 4, 6), torch.randn(2, 5, 6)
+    both = absent_friends.WithStartToken(absent_friends.TwoLayers(first, second), 6)
+    whole = torch.stack([torch.cat([both.start[None], cafe]) for cafe in x])  # (2, 6, 6)
+    right, weights = second(whole + first(whole)[0])
+    output, found = both(x)
+    torch.testing.assert_close(output, right[:, 1:])
+    torch.testing.assert_close(found, weights[:, 1:])

@@ -566,3 +566,28 @@ def test_a_known_mistake_has_a_sentence_of_its_own():
         sentences = [mistake.__doc__ for mistake in check.mistakes if mistake.__doc__]
         assert len(sentences) == len(check.mistakes)
     assert len({mistake.__name__ for mistake in checks.cross_attention.mistakes}) >= 10
+
+
+# --- a word is hidden from the decoder -------------------------------------------------------------------------------
+
+
+class NamesWhatItSees(nn.Module):
+    """A decoder whose cross-attention is only the mask: every digit is the number of words that are visible."""
+
+    def forward(self, x, y, mask):
+        return torch.nn.functional.one_hot(mask.sum(1), 10).float()[:, None].expand(-1, x.shape[1], -1), mask[:, None]
+
+
+def test_one_word_is_hidden_at_each_step_and_another_one_is_real_and_not_the_known_one():
+    model = dates.DateWriter(NamesWhatItSees())
+    model.read_out = nn.Identity()
+    words, _, source = dates.draw_dates(50, seed=5)
+    number = (words > 0).sum(dim=1, keepdim=True).expand(-1, 8)
+    nothing = torch.full_like(source, -1)
+    assert dates.right_without(model, words, number, nothing).tolist() == [1] * 8
+    assert dates.right_without(model, words, number - 1, source).tolist() == [1] * 8
+    other = dates.another_word(words, source)
+    assert (other != source).all() and (words.gather(1, other) > 0).all()
+    assert dates.right_without(model, words, number - 1, other).tolist() == [1] * 8
+    other[:, 3] = -1
+    assert dates.right_without(model, words, number - 1, other).tolist() == [1, 1, 1, 0, 1, 1, 1, 1]

@@ -545,7 +545,7 @@ class Tiles(Chart):
         groups = [(words, list(run)) for words, run in groupby(range(self.shape[0]), row_in_words)]
         lines = "; ".join(f"{in_runs([rows[i] for i in run])}: {words}" for words, run in groups)
         shape = f"{self.shape[0]} by {self.shape[1]}"
-        return f"{self.title or 'Tiles'}, {shape}. Filled in each row: {lines}."
+        return f"{self.title or 'Tiles'}, {shape}. Filled, row by row: {lines}."
 
     def figure(self) -> "Figure":
         from matplotlib.patches import Rectangle

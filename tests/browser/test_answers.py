@@ -124,7 +124,7 @@ def test_where_the_settings_name_no_address_the_page_leads_to_the_remote(lab):
 
 def test_a_choice_uncovers_its_own_answers_and_is_judged_counted_stored_and_deleted(lab):
     assert lab.evaluate(IN_SIGHT) == []
-    # Code behind text that is covered is covered with it.
+    # Code after text that is covered is covered with it.
     assert [code.is_visible() for code in lab.locator(".cell_input").all()] == [True, False, True, True]
     assert lab.get_by_text("Not covered.").is_visible() and lab.get_by_text("free output").is_visible()
     assert not lab.locator(".answer").get_by_role("table").count(), "a screen reader meets what is covered"

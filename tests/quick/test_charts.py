@@ -148,7 +148,7 @@ def test_tiles_of_a_causal_mask_are_its_cells_its_diagonal_among_them():
         return tuple(nearest)
 
     assert {place(cell) for cell in filled} == expected and len({place(cell) for cell in empty}) == 16
-    assert chart.alt == "Tiles, 4 by 4. Filled in each row: a: a; b: a, b; c: a to c; d: a to d."
+    assert chart.alt == "Tiles, 4 by 4. Filled, row by row: a: a; b: a, b; c: a to c; d: a to d."
     assert Tiles([[0.3, 1.0], [0.3, 1.0], [0, 0]]).alt.endswith("0, 1: 0 (0.3), 1 (1); 2: none.")
     heads = Tiles([[0, 0, 1, -1]], roles=["query", "key"])
     assert heads.tiles == [(0, 0, "query", 1), (0, 1, "query", 1), (0, 2, "key", 1)]

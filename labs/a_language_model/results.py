@@ -21,8 +21,9 @@ def runs_of(name: str) -> list[dict]:
 
 PARTS = list(STAGES)[:6]  # the stages with one part more each
 LONGER = list(STAGES)[6:]  # those without a new part
-BY_HEART = ["+ larger", *FURTHER]
-COMPARED = [*LONGER[:-1], *BY_HEART]  # with counting
+PASSES = ("10 passes", "20 passes", "10, dropout", "20, dropout")  # through the training text
+BY_HEART = dict(zip(PASSES, ["+ larger", *FURTHER], strict=True))
+COMPARED = [*LONGER[:-1], *BY_HEART.values()]  # with counting
 CHANGED = PARTS[-1]  # what the controls change
 
 

@@ -27,7 +27,7 @@ def second_copies() -> dict[str, Curve]:
 
 def heads(run: dict) -> dict[str, Curve]:
     """Where two heads look in the second copy: in each block the one that ends with the largest weight there."""
-    shown = {"block 1: one token back": (0, "one_back"), "block 2: after the earlier token": (1, "after_earlier")}
+    shown = {"previous token": (0, "one_back"), "after the earlier": (1, "after_earlier")}
     found = {}
     for name, (block, place) in shown.items():
         weights = torch.tensor([point["random tokens"][place] for point in run["curve"]])  # (points, blocks * heads)

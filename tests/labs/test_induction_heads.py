@@ -280,8 +280,8 @@ def longest_repeated(ids):
 
 def test_windows_repeat_passages_of_all_lengths_at_all_distances_and_those_of_the_control_do_not():
     stream, generator = torch.arange(1, 1001), torch.Generator().manual_seed(0)
-    ids = torch.cat([small_model.windows(stream, 1.0, generator) for _ in range(5)])  # (windows, tokens)
-    assert ids.shape == (5 * small_model.BATCH, small_model.CONTEXT + 1) and ids[:, 0].eq(START).all()
+    ids = torch.cat([small_model.windows(stream, 1.0, generator) for _ in range(20)])  # (windows, tokens)
+    assert ids.shape == (20 * small_model.BATCH, small_model.CONTEXT + 1) and ids[:, 0].eq(START).all()
     found = [longest_repeated(window.tolist()) for window in ids]
     lengths, distances = zip(*found, strict=True)
     assert {min(lengths), max(lengths)} == {small_model.SHORTEST, small_model.LONGEST}

@@ -111,7 +111,7 @@ SAMPLING = {
     "`top_k` changes nothing": lambda x, t=1.0, k=None, p=None: with_topk(x, t, None, p),
     "`top_p` changes nothing": lambda x, t=1.0, k=None, p=None: with_topk(x, t, k, None),
     "The temperature changes nothing": lambda x, t=1.0, k=None, p=None: with_topk(x, 1.0, k, p),
-    "cut before the temperature": lambda x, t=1.0, k=None, p=None: (
+    "applied before the temperature": lambda x, t=1.0, k=None, p=None: (
         (x / t).masked_fill(with_topk(x, 1.0, k, p) == 0, -torch.inf).softmax(0)
     ),
 }  # fmt: skip

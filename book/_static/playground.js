@@ -233,6 +233,7 @@
   const cards = PLACES.map(([x, y], chair) => {
     const card = at("card").content.querySelector("g").cloneNode(true);
     card.setAttribute("transform", `translate(${x} ${y})`);
+    card.setAttribute("aria-label", "a guest"); // until the first café is drawn
     const choose = () => { state = { ...state, guest: chair }; remember(); draw(); announce(at("guest").textContent); };
     card.addEventListener("click", choose);
     card.addEventListener("keydown", (event) => {

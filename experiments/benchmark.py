@@ -207,15 +207,15 @@ def tables(results: dict) -> str:
     """What book/times.md shows."""
     times = []
     for name, lab in results["labs"]["each"].items():
-        if (record.ROOT / f"labs/{name}.md").exists():  # others have another name now
-            link = f"[](../labs/{name}.ipynb)"  # the site puts the title there
+        if (record.ROOT / "labs" / name).exists():  # others have another name now
+            link = f"[](../labs/{name}/{name}.ipynb)"  # the site puts the title there
             times.append({"Lab": link, "Minutes": f"{lab['seconds'] / 60:.1f}", "GB": f"{lab['megabytes'] / 1000:.1f}"})
     text = table(times, results["labs"])
     for part in ("commands", "textbook", "gpu"):
         rows = []
         for name, value in results.get(part, {"each": {}})["each"].items():
             numbers = {column.capitalize(): f"{n:,.4g}" for column, n in value.items() if column != "ratio"}
-            if "ratio" in value:
+            if "ratio" in value and not name.startswith("accuracy"):  # which is no speed
                 numbers["Ratio"] = "{:.2f} ({:.2f} to {:.2f})".format(*value["ratio"])
             rows.append({"What": name} | numbers)
         text += "\n" + table(rows, results[part]) if rows else ""

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from experiments import textbook
+from experiments import benchmark, textbook
 from shared import data, record
 from shared.reviews import read_movies, tokenized
 
@@ -31,3 +31,11 @@ def test_both_pipelines_make_the_same_examples(movies):
         assert batch.labels.tolist() == [(labels * 2)[row] for row in batch.rows]
         seen += len(batch.labels)
     assert seen == len(theirs) == 600
+
+
+def test_the_page_shows_what_the_benchmark_found_for_every_lab_that_it_measured():
+    results = record.read(benchmark.RESULTS)
+    text = benchmark.TABLES.read_text("utf-8")
+    assert text == benchmark.tables(results)
+    labs = [folder.name for folder in (ROOT / "labs").iterdir() if (folder / f"{folder.name}.md").exists()]
+    assert {name for name in labs if f"(../labs/{name}/{name}.ipynb)" in text} == {*labs} & {*results["labs"]["each"]}

@@ -27,9 +27,7 @@ def about() -> dict[str, str]:
         "commit": commit.stdout.strip(),
         "machine": f"{processor}, {os.cpu_count()} cores, {platform.system()}",
         "python": platform.python_version(),
-        **{
-            package: version(package).partition("+")[0] for package in ("torch", "numpy", "pyarrow")
-        },
+        **{name: version(name).partition("+")[0] for name in ("torch", "numpy", "pyarrow")},
     }
 
 

@@ -431,22 +431,18 @@ class Arcs(Chart):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Bars(Chart):
-    """A distribution as bars from the largest to the smallest, or in the given order; what a cut
-    leaves out is hollow.
+    """A distribution as bars from the largest to the smallest; what a cut leaves out is hollow.
 
     Args:
         labels, probabilities: one for each bar.
         top_k, top_p: keep the k largest, or the fewest whose sum reaches p.
-        ordered: from the largest to the smallest.
     """
 
     labels: Sequence[Any]
     probabilities: Any
     top_k: int | None = None
     top_p: float | None = None
-    ordered: bool = True
     title: str = ""
-    role: str = "weight"
 
     @cached_property
     def bars(self) -> list[tuple[str, float, bool]]:
@@ -454,14 +450,11 @@ class Bars(Chart):
         values = numbers(self.probabilities, "probabilities")
         labels = words_of(self.labels, "probabilities", len(values))
         order = np.argsort(-values, kind="stable")
-        keep = np.ones(len(values), bool)
-        if self.top_k is not None:
-            keep[order[self.top_k :]] = False
+        keep = np.arange(len(values)) < (len(values) if self.top_k is None else self.top_k)
         if self.top_p is not None:
-            before = np.cumsum(values[order]) - values[order]
-            keep[order[before >= self.top_p]] = False
-        places = order if self.ordered else np.arange(len(values))
-        return [(labels[place], float(values[place]), bool(keep[place])) for place in places]
+            keep &= np.cumsum(values[order]) - values[order] < self.top_p
+        bars = zip(order, keep, strict=True)
+        return [(labels[i], float(values[i]), bool(kept)) for i, kept in bars]
 
     @property
     def alt(self) -> str:
@@ -478,7 +471,7 @@ class Bars(Chart):
         figure, axes = bare_axes(WIDTH, top + line * len(self.bars) + 4, self.title)
         scale = (WIDTH - left - 46) / max(value for _, value, _ in self.bars)
         for place, (label, value, keep) in enumerate(self.bars):
-            y, colour = top + line * place, ROLES[self.role][0]
+            y, colour = top + line * place, ROLES["weight"][0]
             axes.text(left - 8, y + 14, label, ha="right", color=INK if keep else MUTED)
             face, edge = (colour, colour) if keep else ("none", MUTED)
             look: dict[str, Any] = {"facecolor": face, "edgecolor": edge, "clip_on": False}
@@ -489,34 +482,26 @@ class Bars(Chart):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Tiles(Chart):
-    """The cells of a small matrix that are filled: a mask, a window, which head a column belongs
-    to.
+    """The cells of a small matrix that are filled: a mask, a window, what a step computes.
 
     Args:
-        filled: (rows, columns); true or a number from 0 to 1 for how much, or, with `roles`, which
-            of them (-1: none). row_labels, column_labels: a short word for each.
-        roles: the colors, in the order of the numbers.
+        filled: (rows, columns); true, or a number from 0 to 1 for how much.
+        row_labels, column_labels: a short word for each.
         rows, columns: what the axes count.
     """
 
     filled: Any
     row_labels: Sequence[Any] | None = None
     column_labels: Sequence[Any] | None = None
-    roles: Sequence[str] = ("weight",)
     rows: str = ""
     columns: str = ""
     title: str = ""
 
     @cached_property
-    def tiles(self) -> list[tuple[int, int, str, float]]:
-        """What is filled: row, column, role, and how much of the color."""
+    def tiles(self) -> dict[tuple[int, int], float]:
+        """What is filled: (row, column) -> how much of the color."""
         values = matrix_of(self.filled, "The tiles")
-        if len(self.roles) == 1:
-            return [
-                (i, j, self.roles[0], float(x)) for (i, j), x in np.ndenumerate(values) if x > 0
-            ]  # type: ignore[misc]
-        # type: ignore[misc]
-        return [(i, j, self.roles[int(x)], 1.0) for (i, j), x in np.ndenumerate(values) if x >= 0]
+        return {(int(i), int(j)): float(values[i, j]) for i, j in np.argwhere(values > 0)}
 
     @cached_property
     def shape(self) -> tuple[int, int]:
@@ -526,20 +511,16 @@ class Tiles(Chart):
     def alt(self) -> str:
         rows = [str(row) for row in self.row_labels or range(self.shape[0])]
         columns = [str(column) for column in self.column_labels or range(self.shape[1])]
-        kinds = {(i, j): (role, amount) for i, j, role, amount in self.tiles}
-        several = len(set(kinds.values())) > 1
+        several = len(set(self.tiles.values())) > 1
 
         def row_in_words(i: int) -> str:
-            runs = groupby(range(self.shape[1]), lambda j: kinds.get((i, j)))
+            runs = groupby(range(self.shape[1]), lambda j: self.tiles.get((i, j)))
             words = [
-                in_runs([columns[j] for j in run]) + f" ({name_of(kind)})" * several
-                for kind, run in runs
-                if kind
+                in_runs([columns[j] for j in run]) + f" ({amount:.2g})" * several
+                for amount, run in runs
+                if amount
             ]
             return ", ".join(words) or "none"
-
-        def name_of(kind: tuple[str, float]) -> str:
-            return kind[0] if len(self.roles) > 1 else f"{kind[1]:.2g}"
 
         # equal rows below one another are said once
         groups = [(words, list(run)) for words, run in groupby(range(self.shape[0]), row_in_words)]
@@ -576,6 +557,6 @@ class Tiles(Chart):
 
         for i, j in np.ndindex(self.shape):
             tile(i, j, facecolor="none", edgecolor=GRID, linewidth=0.8)
-        for i, j, role, amount in self.tiles:
-            tile(i, j, facecolor=ROLES[role][0], linewidth=0, alpha=amount)
+        for (i, j), amount in self.tiles.items():
+            tile(i, j, facecolor=ROLES["weight"][0], linewidth=0, alpha=amount)
         return figure

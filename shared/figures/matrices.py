@@ -111,10 +111,8 @@ def product(left: Matrix, right: Matrix, result: Matrix, row: int = 0, column: i
             f"{left.name} has {b} columns and {right.name} has {b2} rows; for a product, "
             "the two numbers must be equal. Should one of the matrices be transposed?"
         )
-    row, column = (
-        index_of(row, a, f"row of {left.name}"),
-        index_of(column, c, f"column of {right.name}"),
-    )
+    row = index_of(row, a, f"row of {left.name}")
+    column = index_of(column, c, f"column of {right.name}")
     _check_equal(result, left.values @ right.values, f"{left.name} × {right.name}")
     blocks = [
         _grid(left, row=row), _signed("×", _grid(right, column=column)),
@@ -176,9 +174,8 @@ def weighted_sum(weights: Any, values: Matrix, context: Any, asking: int = 0) ->
     weighted = Matrix(
         shares.values * values.values, "weighted values", "value", words, values.columns, full
     )
-    total = Matrix(
-        _row(context, "context"), "context vector", "output", [words[asking]], values.columns
-    )
+    row = _row(context, "context")  # (1, d_v)
+    total = Matrix(row, "context vector", "output", [words[asking]], values.columns)
     _check_equal(
         total, weighted.values.sum(axis=0, keepdims=True), "the sum of the weighted values"
     )

@@ -136,7 +136,8 @@ def test_bars_keep_what_the_cut_keeps(cut, kept):
 def test_tiles_of_a_causal_mask_are_its_cells_its_diagonal_among_them():
     chart = Tiles(np.tril(np.ones((4, 4))), row_labels=list("abcd"), column_labels=list("abcd"))
     expected = {(i, j) for i in range(4) for j in range(4) if j <= i}
-    assert {(i, j) for i, j, *_ in chart.tiles} == expected
+    assert chart.tiles == dict.fromkeys(expected, 1.0)
+    assert Tiles([[0.3, 0.0], [0.0, 1.0]]).tiles == {(0, 0): 0.3, (1, 1): 1.0}
     (axes,) = chart.figure().axes
     empty, filled = axes.patches[:16], axes.patches[16:]
     rows, columns = ([text.get_position()[way] for text in axes.texts[at : at + 4]] for at, way in ((0, 1), (4, 0)))
@@ -150,9 +151,6 @@ def test_tiles_of_a_causal_mask_are_its_cells_its_diagonal_among_them():
     assert {place(cell) for cell in filled} == expected and len({place(cell) for cell in empty}) == 16
     assert chart.alt == "Tiles, 4 by 4. Filled, row by row: a: a; b: a, b; c: a to c; d: a to d."
     assert Tiles([[0.3, 1.0], [0.3, 1.0], [0, 0]]).alt.endswith("0, 1: 0 (0.3), 1 (1); 2: none.")
-    heads = Tiles([[0, 0, 1, -1]], roles=["query", "key"])
-    assert heads.tiles == [(0, 0, "query", 1), (0, 1, "query", 1), (0, 2, "key", 1)]
-    assert heads.alt.endswith("0: 0, 1 (query), 2 (key).")
 
 
 def test_charts_say_their_numbers_as_one_says_them():

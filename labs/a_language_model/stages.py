@@ -107,6 +107,7 @@ FURTHER = {  # "+ larger" with one thing changed
     "with dropout": STAGES["+ larger"]._replace(change=(rotary, tied, wide, dropout)),
     "with dropout, twice as long": STAGES["+ larger"]._replace(change=(rotary, tied, wide, dropout), steps=8 * STEPS),
 }
+BEST = list(FURTHER)[-1]
 SHORT_CONTEXT = {"16 tokens in sight": Stage(2, 16, change=(rotary,), muon=True, steps=4 * STEPS)}
 CONTROLS = {  # "+ longer context" with one thing changed
     "sines": Stage(2, 128),

@@ -1,4 +1,4 @@
-"""The checks of *Two sequences*: cross-attention with its mask, and a layer that took the wrong side."""
+"""The checks of *Two sequences*: cross-attention with its mask, and a layer with the keys and the mask of x."""
 
 import math
 from collections.abc import Callable
@@ -282,53 +282,139 @@ cross_attention = Check(
 # --- fix_the_sides -------------------------------------------------------------------------------------------------
 
 
-def by_matrices(of_maps: Callable) -> Callable:
-    """The same with matrices instead of linear maps; the output alone."""
-
-    def of_matrices(x, y, y_mask, W_query, W_key, W_value):
-        maps = {"W_query": W_query, "W_key": W_key, "W_value": W_value}
-        maps = {name: partial(torch.matmul, other=matrix) for name, matrix in maps.items()}
-        return of_maps(x=x, y=y, mask=y_mask, **maps)[0]
-
-    return update_wrapper(of_matrices, of_maps)
+def padding_of_y(x_mask, y_mask):
+    """(batch, m), True for a real token of y."""
+    return y_mask
 
 
-def mask_on_the_queries(mask, tokens):
-    """`y_mask` hides rows, which are tokens of x, and the padding of y is attended to. Which axis of the scores counts
-    the tokens of y?"""
-    return mask[:, :, None]
+def with_both_masks(x, y, x_mask, y_mask, W_query, W_key, W_value, way=cross, choose=padding_of_y, **steps):
+    """A way of the first exercise, or one of its mistakes, with matrices and a mask for each side."""
+    given = {"W_query": W_query, "W_key": W_key, "W_value": W_value}
+    maps = {name: partial(torch.matmul, other=matrix) for name, matrix in given.items()}
+    return way(x=x, y=y, mask=choose(x_mask, y_mask), **maps, **steps)
 
 
-def averages_its_own_tokens(x, y):
-    """The values come from x, so each token gets a mean of its own sequence. Weights and values belong together, token
-    by token: whose tokens are the keys?
+def of_real_tokens(x_mask, **given):
+    """The right way; what a padded token of x gets does not matter."""
+    results = with_both_masks(x_mask=x_mask, **given, way=cross_by_pytorch)
+    return tuple(rows.masked_fill(~x_mask[:, :, None], math.nan) for rows in results)
+
+
+# The two bugs.
+
+
+def compared_with_its_own_tokens(x, y):
+    """Each query is compared with tokens of x, so the scores stay the same whatever y says. Exchange two tokens of y:
+    which of your tensors should change, and doesn't?
     """
     return x
 
 
+def padding_of_x(x_mask, y_mask):
+    """Padding of y gets weight, or a real token of y gets none. The columns of the scores are tokens of y: whose
+    padding does your mask hide?
+    """
+    return x_mask
+
+
 def several_bugs_left():
-    """More than one bug is left. Draw the scores, n rows and m columns: which side does each axis belong to?"""
+    """More than one bug is left. Exchange two tokens of y: do two columns of the weights change places? And is the
+    weight on padding zero?
+    """
 
 
-def two_sides(n, mask, d_model, d_k, d_v, seed):
-    shapes = {"x": (len(mask), n, d_model), "y": (*mask.shape, d_model)}
-    weights = {"W_query": (d_model, d_k), "W_key": (d_model, d_k), "W_value": (d_model, d_v)}
-    drawn = {name: draw(*shape, seed=seed + k) for k, (name, shape) in enumerate((shapes | weights).items())}
-    return Case({"x": drawn["x"], "y": drawn["y"], "y_mask": mask} | {name: drawn[name] for name in weights})
+def own_tokens_and_no_mask(**given):
+    """Each query is compared with tokens of x, and padding gets weight. Exchange two tokens of y: which of your tensors
+    should change, and doesn't? And whose padding has to be hidden?
+    """
+    return with_both_masks(**given, key_side=compared_with_its_own_tokens, weigh=trials.no_mask)
 
 
-BUGS_LEFT = bugs_left(
-    partial(cross, weigh=masked_softmax), several_bugs_left,
-    hide=mask_on_the_queries, value_side=averages_its_own_tokens,
-)  # fmt: skip
+# What else is done to the masks.
+
+
+def real_on_both_sides(x_mask, y_mask):
+    """A token of y is hidden where the token of x at the same position is padding. The two positions have nothing to do
+    with each other: hide the padding of y, and nothing else.
+    """
+    return x_mask & y_mask
+
+
+def real_on_one_side(x_mask, y_mask):
+    """Padding of y gets weight where the token of x at the same position is real. Hide all padding of y: columns are
+    tokens of y, and `x_mask` says nothing about them.
+    """
+    return x_mask | y_mask
+
+
+def mask_on_the_queries(mask, tokens):
+    """The mask hides rows, which are tokens of x, so padding of y gets weight. Which axis of the scores counts the
+    tokens of y?
+    """
+    return mask[:, :, None]
+
+
+def both_sides_as_keys(x, y, x_mask, y_mask, **given):
+    """Keys and values come from x and y together. Here the queries attend to y alone."""
+    return with_both_masks(x, y, x_mask, torch.cat([x_mask, y_mask], dim=1), **given,
+                           key_side=x_among_the_keys, value_side=x_among_the_keys)  # fmt: skip
+
+
+def truncated_to_x(x, y, x_mask, y_mask, **given):
+    """y is truncated to the length of x, so its last tokens are never attended to. n and m may differ: which product
+    made you truncate it?
+    """
+    tokens = x.shape[1]
+    return with_both_masks(x, y[:, :tokens], x_mask, y_mask[:, :tokens], **given)
+
+
+def mixed_matrices(W_query, W_key, **given):
+    """`W_key` makes the queries, and `W_query` the keys. Exchange the two matrices, not the two sequences."""
+    return with_both_masks(W_query=W_key, W_key=W_query, **given)
+
+
+def on_both_sides(mistake: Callable, **choice: Callable) -> Callable:
+    """A mistake of the first exercise, here."""
+    return update_wrapper(partial(with_both_masks, way=mistake, **choice), mistake)
+
+
+def two_padded_sides(x_mask, y_mask, d_model, d_k, d_v, seed):
+    shapes = {"x": (*x_mask.shape, d_model), "y": (*y_mask.shape, d_model)}
+    shapes |= {"W_query": (d_model, d_k), "W_key": (d_model, d_k), "W_value": (d_model, d_v)}
+    drawn = {name: draw(*shape, seed=seed + k) for k, (name, shape) in enumerate(shapes.items())}
+    return Case({"x": drawn.pop("x"), "y": drawn.pop("y"), "x_mask": x_mask, "y_mask": y_mask} | drawn)
+
+
+WITH_MASKED_SOFTMAX = partial(with_both_masks, weigh=masked_softmax)
+BUGS_LEFT = [
+    mistake
+    for way in (WITH_MASKED_SOFTMAX, with_both_masks)
+    for mistake in bugs_left(way, several_bugs_left, choose=padding_of_x, key_side=compared_with_its_own_tokens)
+]
 
 fix_the_sides = Check(
-    reference=by_matrices(cross_by_pytorch),
+    reference=of_real_tokens,
     cases=[
-        two_sides(4, real_tokens([4, 2]), 3, 5, 2, 0), two_sides(2, real_tokens([5, 3, 1]), 4, 3, 6, 10),
-        two_sides(6, real_tokens([3, 4], padding_first=True), 5, 2, 3, 20), two_sides(3, real_tokens([3]), 3, 3, 3, 30),
-        two_sides(3, real_tokens([2, 3, 1]), 4, 4, 4, 40), two_sides(1, real_tokens([4, 1]), 4, 2, 2, 50),
+        two_padded_sides(real_tokens([4, 2]), real_tokens([3, 4]), 3, 5, 2, 0),  # n = m
+        two_padded_sides(real_tokens([2, 1, 2]), real_tokens([5, 3, 1]), 4, 3, 6, 10),
+        two_padded_sides(real_tokens([6, 4]), real_tokens([2, 3], padding_first=True), 5, 2, 3, 20),
+        two_padded_sides(real_tokens([3, 2, 3]), real_tokens([2, 3, 1]), 4, 4, 4, 40),  # as many texts as tokens
+        two_padded_sides(real_tokens([1, 1]), real_tokens([4, 1]), 4, 2, 2, 50),
+        two_padded_sides(real_tokens([4, 3], padding_first=True), real_tokens([2, 4]), 6, 2, 3, 60),
     ],
-    mistakes=[*map(by_matrices, (*BUGS_LEFT, *SHARED))],
-    section="Two sequences, “Exercise 2 (debug): the wrong side”",
+    mistakes=[
+        *BUGS_LEFT, own_tokens_and_no_mask,
+        *(changed(way, choose=step) for step in (real_on_both_sides, real_on_one_side)
+          for way in (with_both_masks, WITH_MASKED_SOFTMAX)),
+        *(on_both_sides(changed(partial(cross, weigh=weigh), hide=mask_on_the_queries), **choice)
+          for weigh in (trials.masked, masked_softmax, trials.nan_for_padding)
+          for choice in ({}, {"choose": padding_of_x})),
+        changed(with_both_masks, value_side=values_from_x), both_sides_as_keys, truncated_to_x, mixed_matrices,
+        *(on_both_sides(mistake) for mistake in SHARED if mistake.__name__ != "keys_from_x"),  # one of the bugs
+        *(on_both_sides(mistake, choose=padding_of_x) for mistake in (
+            keys_and_values_from_x, by_masked_softmax(keys_and_values_from_x), sides_exchanged,
+            by_masked_softmax(sides_exchanged))),
+        *map(on_both_sides, (padded_inputs_zeroed, padded_values_zeroed, results_exchanged, scores_returned)),
+    ],
+    section="Two sequences, “Exercise 2 (debug): right shapes, wrong words”",
 )  # fmt: skip

@@ -506,13 +506,14 @@ def test_a_wrong_layer_is_told_what_is_wrong(answer, word):
 
 # --- the debug exercise: one line of the solution in another way, and what it says ----------------------------------
 
-SOLUTION = """def fix_the_sides(x, y, y_mask, W_query, W_key, W_value):
+SOLUTION = """def fix_the_sides(x, y, x_mask, y_mask, W_query, W_key, W_value):
     queries, keys, values = x @ W_query, y @ W_key, y @ W_value
     scores = queries @ keys.transpose(1, 2) / math.sqrt(keys.shape[2])
     weights = masked_softmax(scores, y_mask.unsqueeze(1))
-    return weights @ values
+    return weights @ values, weights
 """
 WEIGHTS, MASK = "masked_softmax(scores, y_mask.unsqueeze(1))", "y_mask.unsqueeze(1)"
+OF_X, KEYS_OF_X = (MASK, "x_mask.unsqueeze(1)"), ("y @ W_key", "x @ W_key")
 
 
 def fixed(*changes):
@@ -525,40 +526,89 @@ def fixed(*changes):
     return names["fix_the_sides"]
 
 
-@pytest.mark.parametrize("changes", [
-    (), ((MASK, "y_mask[:, None, :]"),), ((MASK, "y_mask[:, None].expand(-1, x.shape[1], -1)"),),
-    ((WEIGHTS, "scores.masked_fill(~y_mask[:, None], -math.inf).softmax(-1)"),),
-    (("weights @ values", "(weights @ y) @ W_value"),),
-    (("queries @ keys.transpose(1, 2)", "torch.einsum('bnd,bmd->bnm', queries, keys)"),),
-    (("x @ W_query", "x @ W_query / W_key.shape[1] ** 0.5"), (" / math.sqrt(keys.shape[2])", "")),
-    (("weights @ values", "F.scaled_dot_product_attention(queries, keys, values, y_mask.unsqueeze(1))"),),
+def text_by_text(x, y, x_mask, y_mask, W_query, W_key, W_value):
+    outputs, patterns = [], []
+    for text, other, real in zip(x, y, y_mask, strict=True):
+        some = ((text @ W_query) @ (other[real] @ W_key).T / W_key.shape[1] ** 0.5).softmax(-1)
+        pattern = torch.zeros(len(text), len(other))
+        pattern[:, real] = some
+        outputs.append(some @ (other[real] @ W_value))
+        patterns.append(pattern)
+    return torch.stack(outputs), torch.stack(patterns)
+
+
+def one_matrix_and_powers(x, y, x_mask, y_mask, W_query, W_key, W_value):
+    powers = (x @ (W_query @ W_key.T / W_key.shape[1] ** 0.5) @ y.mT).exp() * y_mask[:, None]
+    weights = powers / powers.sum(-1, keepdim=True)
+    return weights @ y @ W_value, weights
+
+
+@pytest.mark.parametrize("answer", [
+    fixed(), fixed((MASK, "y_mask[:, None, :]")), fixed((MASK, "y_mask[:, None].expand(-1, x.shape[1], -1)")),
+    fixed((WEIGHTS, "scores.masked_fill(~y_mask[:, None], -math.inf).softmax(-1)")),
+    fixed((WEIGHTS, "torch.where(y_mask[:, None], scores, -1e9).softmax(-1)")),
+    fixed(("weights @ values,", "(weights @ y) @ W_value,")),
+    fixed(("queries @ keys.transpose(1, 2)", "torch.einsum('bnd,bmd->bnm', queries, keys)")),
+    fixed(("x @ W_query", "x @ W_query / W_key.shape[1] ** 0.5"), (" / math.sqrt(keys.shape[2])", "")),
+    fixed(("weights @ values,", "F.scaled_dot_product_attention(queries, keys, values, y_mask.unsqueeze(1)),")),
+    fixed((MASK, "y_mask[:, None, :] & x_mask[:, :, None]")),  # nobody reads the rows of padding in x
+    text_by_text, one_matrix_and_powers,
 ])  # fmt: skip
-def test_a_fix_is_right_in_any_style(changes):
-    assert checks.fix_the_sides(fixed(*changes))
+def test_a_fix_is_right_in_any_style(answer):
+    assert checks.fix_the_sides(answer), checks.fix_the_sides(answer)
 
 
 @pytest.mark.parametrize(("mistake", "changes"), [
-    ("several_bugs_left", (("y @ W_value", "x @ W_value"), (MASK, "y_mask.unsqueeze(2)"))),
-    ("mask_on_the_queries", ((MASK, "y_mask.unsqueeze(2)"),)),
-    ("averages_its_own_tokens", (("y @ W_value", "x @ W_value"),)),
+    ("several_bugs_left", (KEYS_OF_X, OF_X)), ("padding_of_x", (OF_X,)), ("compared_with_its_own_tokens", (KEYS_OF_X,)),
+    ("own_tokens_and_no_mask", (KEYS_OF_X, (WEIGHTS, "scores.softmax(2)"))),
+    ("values_from_x", (("y @ W_value", "x @ W_value"),)),
     ("keys_and_values_from_x", (("y @ W_key, y @ W_value", "x @ W_key, x @ W_value"),)),
-    ("keys_from_x", (("y @ W_key", "x @ W_key"),)), ("queries_from_y", (("x @ W_query", "y @ W_query"),)),
-    ("sides_exchanged", (("x @ W_query, y @ W_key, y @ W_value", "y @ W_query, x @ W_key, x @ W_value"),)),
+    ("keys_and_values_from_x", (("y @ W_key, y @ W_value", "x @ W_key, x @ W_value"), OF_X)),
+    ("queries_from_y", (("x @ W_query", "y @ W_query"),)),
+    ("sides_exchanged", (("x @ W_query, y @ W_key, y @ W_value", "y @ W_query, x @ W_key, x @ W_value"), OF_X)),
+    ("mask_on_the_queries", ((MASK, "y_mask.unsqueeze(2)"),)),
+    ("mask_on_the_queries", ((MASK, "x_mask.unsqueeze(2)"),)),
+    ("real_on_both_sides", ((MASK, "(x_mask & y_mask).unsqueeze(1)"),)),
+    ("real_on_one_side", ((MASK, "(x_mask | y_mask).unsqueeze(1)"),)),
     ("no_mask", ((", y_mask.unsqueeze(1))", ")"),)), ("mask_inverted", ((MASK, "~y_mask.unsqueeze(1)"),)),
     ("texts_as_queries", ((MASK, "y_mask"),)), ("first_text_s_mask", ((MASK, "y_mask[:1, None]"),)),
-    ("hidden_as_query_too", ((MASK, "y_mask.unsqueeze(1) & y_mask.unsqueeze(2)"),)),
     ("causal_too", ((MASK, "y_mask.unsqueeze(1) & torch.ones_like(scores).tril().bool()"),)),
     ("mask_after_softmax", ((WEIGHTS, "scores.softmax(2) * y_mask.unsqueeze(1)"),)),
+    ("padding_scored_zero", ((WEIGHTS, "scores.masked_fill(~y_mask.unsqueeze(1), 0).softmax(2)"),)),
     ("softmax_over_x", ((WEIGHTS, "masked_softmax(scores.mT, y_mask.unsqueeze(2)).mT"),)),
     ("not_scaled", ((" / math.sqrt(keys.shape[2])", ""),)),
     ("root_of_d_model", (("math.sqrt(keys.shape[2])", "math.sqrt(x.shape[2])"),)),
     ("root_of_tokens", (("math.sqrt(keys.shape[2])", "math.sqrt(keys.shape[1])"),)),
-    ("keys_averaged", (("weights @ values", "weights @ keys"),)),
-    ("inputs_averaged", (("weights @ values", "weights @ y"),)),
+    ("mixed_matrices", (("x @ W_query, y @ W_key", "x @ W_key, y @ W_query"),)),
+    ("keys_averaged", (("weights @ values,", "weights @ keys,"),)),
+    ("inputs_averaged", (("weights @ values,", "weights @ y,"),)),
+    ("results_exchanged", (("weights @ values, weights", "weights, weights @ values"),)),
+    ("scores_returned", (("weights @ values, weights", "weights @ values, scores"),)),
 ])  # fmt: skip
 def test_a_wrong_fix_has_a_name(mistake, changes):
     verdict = checks.fix_the_sides(fixed(*changes))
     assert verdict.mistake == mistake, verdict
+
+
+def test_each_bug_of_the_translator_leaves_its_own_trace_in_the_weights():
+    """The start: a diagonal. Keys fixed: more than a quarter on padding. Mask fixed: two words find nothing."""
+    names = lab_code.imports(lab_code.find("two_sequences"))
+    (start,) = (cell for cell in lab_code.cells(lab_code.find("two_sequences")) if "def fix_the_sides" in cell)
+    found = {}
+    for name, changes in {
+        "both": (), "mask": (("x @ W_key", "y @ W_key"),), "keys": (("x_mask.unsqueeze", "y_mask.unsqueeze"),),
+        "none": (("x @ W_key", "y @ W_key"), ("x_mask.unsqueeze", "y_mask.unsqueeze")),
+    }.items():  # fmt: skip
+        source = start
+        for old, new in changes:
+            assert old in source
+            source = source.replace(old, new)
+        exec(source, names)
+        found[name] = names["weights"][0]
+    assert found["both"].argmax(1).tolist() == [0, 1, 2, 3, 4]
+    assert ((found["mask"][:, 3:].sum(1) - 0.26).abs() < 0.03).all()
+    assert torch.allclose(found["keys"][3:, :3], torch.tensor(1 / 3)) and found["keys"][:3, :3].diag().min() > 0.9
+    assert found["none"].argmax(1).tolist() == [0, 0, 0, 2, 1] and (found["none"][:, 3:] == 0).all()
 
 
 def test_a_known_mistake_has_a_sentence_of_its_own():

@@ -26,7 +26,7 @@
     can could possible, same identical equal`
     .split(",").flatMap((group, kind) => group.trim().split(/\s+/).map((word) => [word, kind])));
   const SAME = new Map();                                    // a stem -> those of words that may stand for it
-  for (const group of `cos cosine, sin sine sinusoidal, dimension dim dims axis, seq sequence text, tokenization
+  for (const group of `cos cosine, sin sine sinusoidal, dimension dimensionality dim dims axis, seq sequence text, tokenization
     token, tokenizer token, generate write generation, inference write, llm language, llms language, sum added, neural
     network, important matter, q query, k key, v value, memory vram, fast faster speed, slow slower latency, remove
     drop delete without omit, initialize init initialization, matrices matrix, vocab vocabulary, param parameter,
@@ -206,7 +206,8 @@
     const isIt = (name) => name.stems.every((stem) => stems.has(stem)) && namedBy(name, listed).length === listed.length;
     const holds = ({ title, prose, code }) => phrases.every((phrase) =>
       `${title}\n${prose}\n${code}`.toLowerCase().replace(/\s+/g, " ").includes(phrase));
-    const those = (words.size ? sections : []).filter(holds);
+    const holding = sections.filter(holds), more = asked.replace(/"[^"]*"/g, "").trim(); // in a question, quotes may only stress
+    const those = !words.size ? [] : holding.length || !more ? holding : sections;
     const withMost = (least) => those.map((section) => [score(section, listed, stems, asked, kinds, least), section])
       .filter(([sum]) => sum > 0).sort(([a], [b]) => b - a).map(([, section]) => section);
     const sure = withMost(ENOUGH), ranked = sure.length ? sure : withMost(0); // of a long question, whatever comes nearest

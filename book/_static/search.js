@@ -29,7 +29,7 @@
   for (const group of `cos cosine, sin sine sinusoidal, dimension dimensionality dim dims axis, seq sequence text, tokenization
     token, tokenizer token, generate write generation, inference write, llm language, llms language, sum added, neural
     network, important matter, q query, k key, v value, memory vram, fast faster speed, slow slower latency, remove
-    drop delete without omit, initialize init initialization, matrices matrix, vocab vocabulary, param parameter,
+    drop delete without omit, initialize init initialization, parallel parallelize parallelization parallelizable, matrices matrix, vocab vocabulary, param parameter,
     average mean, visualize plot, compute calculate, merge join, incorrect wrong`.split(",")) {
     const stems = group.trim().split(/\s+/).map(stemOf);
     for (const stem of stems) SAME.set(stem, [...(SAME.get(stem) ?? []), ...stems.filter((other) => other !== stem)]);

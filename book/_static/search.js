@@ -1,4 +1,4 @@
-// The search, section by section, in a reader's words: question words need not occur, and if not all others do, most will
+// The search, section by section, in a reader's words: question words need not occur, and if not all others do, some will
 // do. A word is found in its other forms and in British spelling, with or without hyphens, and a number is whole ("3.2" is
 // not in "13.2"). What defines a word comes before what mentions it, text before exercises, and the list of all works last.
 // In quotes, words stay together. Only the search page loads this.
@@ -26,11 +26,12 @@
     can could possible, same identical equal`
     .split(",").flatMap((group, kind) => group.trim().split(/\s+/).map((word) => [word, kind])));
   const SAME = new Map();                                    // a stem -> those of words that may stand for it
-  for (const group of `cos cosine, sin sine sinusoidal, dimension dimensionality dim dims axis, seq sequence text, tokenization
-    token, tokenizer token, generate write generation, inference write, llm language, llms language, sum added, neural
-    network, important matter, q query, k key, v value, memory vram, fast faster speed, slow slower latency, remove
-    drop delete without omit, initialize init initialization, parallel parallelize parallelization parallelizable, matrices matrix, vocab vocabulary, param parameter,
-    average mean, visualize plot, compute calculate, merge join, incorrect wrong`.split(",")) {
+  for (const group of `cos cosine, sin sine sinusoidal, dimension dimensionality dim dims axis, seq sequence text,
+    tokenization token, tokenizer token, generate write generation, inference write, llm language, llms language, sum
+    added, neural network, important matter, q query, k key, v value, memory vram, fast faster speed, slow slower
+    latency, remove drop delete without omit, initialize init initialization, parallel parallelize parallelization
+    parallelizable, matrices matrix, vocab vocabulary, param parameter, average mean, visualize plot, compute
+    calculate, merge join, incorrect wrong`.split(",")) {
     const stems = group.trim().split(/\s+/).map(stemOf);
     for (const stem of stems) SAME.set(stem, [...(SAME.get(stem) ?? []), ...stems.filter((other) => other !== stem)]);
   }

@@ -6,7 +6,7 @@
   "use strict";
 
   const MOST = 200;                                          // letters of a query, and sections shown
-  const ENOUGH = 0.25;                                       // of a query's words, weighed by how rare they are
+  const ENOUGH = 0.15;                                       // of a query's words, weighed by how rare they are
   const FUNCTION = new Set(`a an and any are as at be been being but by can could did do does doing for from get gets
     go had has have he i if im in is it its just let may me might my of on our over please really shall should since
     so some than that the their them then there these they thing things this those to us use used uses using was we

@@ -67,32 +67,31 @@
   const kindsOf = (text) => new Set(wordsOf(text).map(({ plain }) =>
     KIND.get(plain) ?? (STOP.has(plain) && !FUNCTION.has(plain) ? plain : null)).filter((kind) => kind !== null));
   const line = (words) => ` ${words.map(({ parts }) => parts.join(" ")).join(" ")} `;
-  const often = (text) => {                                  // stem -> how often
+  const often = (words) => {                                 // stem -> how often
     const count = new Map();
-    for (const { parts, whole } of wordsOf(text))
-      for (const stem of new Set([...parts, whole])) count.set(stem, (count.get(stem) ?? 0) + 1);
+    for (const { parts, whole } of words)
+      for (const stem of parts.length > 1 ? new Set([...parts, whole]) : parts) count.set(stem, (count.get(stem) ?? 0) + 1);
     return count;
   };
 
-  const sections = globalThis.courseIndex.flatMap(([page, heading, list]) =>
-    list.map(([id, title, prose, code, terms, hidden]) => ({ page, heading, id, title, prose, code,
-      inTitle: often(title), inProse: often(prose), inCode: often(code), named: often([...terms, ...hidden].join("\n")),
-      length: wordsOf(prose).length, terms: terms.length,
-      names: [...terms, ...hidden].map((name) => ({ content: contentOf(name), kinds: kindsOf(name) })) })));
+  const sections = globalThis.courseIndex.flatMap(([page, heading, list]) => list.map(([id, title, prose, code, terms, hidden]) => {
+    const words = wordsOf(prose), names = [...terms, ...hidden];
+    return { page, heading, id, title, prose, code, length: words.length, terms: terms.length,
+      inTitle: often(wordsOf(title)), inProse: often(words), inCode: often(wordsOf(code)), named: often(wordsOf(names.join("\n"))),
+      names: names.map((name) => ({ content: contentOf(name), kinds: kindsOf(name) })) };
+  }));
   const usual = sections.reduce((sum, { length }) => sum + length, 0) / sections.length;
 
   // A word counts by how rare it is, less if no title has it and it names nothing ("applied", "correctly"). A word that is
   // only in the titles of papers is not the course's.
-  const counted = sections.filter(({ id }) => id !== "all-works");
-  const rarities = new Map();
-  function rarityOf(stem) {
-    if (!rarities.has(stem)) {
-      const having = (...parts) => counted.filter((section) => parts.some((part) => section[part].has(stem))).length;
-      const count = having("inTitle", "inProse", "inCode", "named");
-      rarities.set(stem, count && Math.log(1 + sections.length / (4 + count)) * (having("inTitle", "named") ? 1 : 0.7));
-    }
-    return rarities.get(stem);
+  const having = new Map(), named = new Set();               // stem -> the number of sections that have it; those that name
+  for (const section of sections.filter(({ id }) => id !== "all-works")) {
+    const { inTitle, inProse, inCode } = section, names = [...inTitle.keys(), ...section.named.keys()];
+    for (const stem of names) named.add(stem);
+    for (const stem of new Set([...names, ...inProse.keys(), ...inCode.keys()])) having.set(stem, (having.get(stem) ?? 0) + 1);
   }
+  const rarityOf = (stem) =>
+    having.has(stem) ? Math.log(1 + sections.length / (4 + having.get(stem))) * (named.has(stem) ? 1 : 0.7) : 0;
   const raritiesOf = (stems) => stems.reduce((sum, stem) => sum + rarityOf(stem), 0);
   for (const name of sections.flatMap(({ names }) => names)) { // as the stems that it is made of, in any order
     name.stems = name.content.flatMap(({ parts, whole }) => compounds.get(whole) ?? parts);

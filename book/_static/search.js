@@ -1,4 +1,4 @@
-// The search, section by section, in a reader's words: question words need not occur, and if not all others do, most will
+// The search, section by section, in a reader's words: question words need not occur, and if not all others do, some will
 // do. A word is found in its other forms and in British spelling, with or without hyphens, and a number is whole ("3.2" is
 // not in "13.2"). What defines a word comes before what mentions it, text before exercises, and the list of all works last.
 // In quotes, words stay together. Only the search page loads this.
@@ -6,22 +6,35 @@
   "use strict";
 
   const MOST = 200;                                          // letters of a query, and sections shown
-  const ENOUGH = 0.4;                                        // of a query's words, weighed by how rare they are
-  const STOP = new Set(`a about across actually after again all along also always am an and any anybody anyone
-    anything applied apply are as at be been being between bit but by called can cant come comes confused confusing
-    confusion could couldn did didn didnt differ difference different do does doesn doesnt doing don done dont during
-    each either eli5 else even ever every everything exactly explain explained find for from get gets give given go
-    goes going handle happen happens has hasn have haven he help how i if im in instead into intuition is isn isnt it
-    its ive just keep keeps kind know let lot make makes me mechanism mechanisms might more most much must my need
-    needed needs no of ok on one only or our over per please possible question really reason reasons right role say
-    shall should shouldn show simply since so some someone something specifically still stuff sure tell than that the
-    their them then there these they thing things this those to too trouble try trying understand use used uses using
-    versus via vs want wants was way we were what whats when where whether which while who whole whose why will with
-    within wonder wondering wont work works would wouldn yet you your`.split(/\s+/));
-  // A learner's word, and the course's.
-  const SAME = new Map(`cos cosine, dimension axis, dims axis, dim axis, generate write, generation write, important matter,
-    inference write, llm language, llms language, neural network, seq text, sequence text, sin sine, sinusoidal sine, sum
-    added, tokenization token, tokenizer token`.split(",").map((pair) => pair.trim().split(/\s+/).map(stemOf)));
+  const ENOUGH = 0.15;                                       // of a query's words, weighed by how rare they are
+  const FUNCTION = new Set(`a an and any are as at be been being but by can could did do does doing for from get gets
+    go had has have he i if im in is it its just let may me might my of on our over please really shall should since
+    so some than that the their them then there these they thing things this those to us use used uses using was we
+    were will with would you your`.split(/\s+/));
+  const STOP = new Set([...FUNCTION, ...`about across actually after again all along also always am anybody anyone
+    anything applied apply between bit called cant come comes confused confusing confusion couldn didn didnt differ
+    difference different doesn doesnt don done dont during each either eli5 else even ever every everything exactly
+    explain explained find give given goes going handle happen happens hasn haven help how instead into intuition isn
+    isnt ive keep keeps kind know lot make makes mechanism mechanisms more most much must need needed needs no ok one
+    only or per possible question reason reasons right role say shouldn show simply someone something specifically
+    still stuff sure tell too trouble try trying understand versus via vs want wants way what whats when where whether
+    which while who whole whose why within wonder wondering wont work works wouldn yet`.split(/\s+/)]);
+  // What kind of question it is: of two names with the same words, one fits "why" better, another "which".
+  const KIND = new Map(`why reason purpose role need needed needs necessary required point benefit advantage,
+    difference different differ differs vs versus compare compared comparison better best or than, how explain
+    explained explanation work works intuition understand, what meaning means mean definition define, which choose,
+    can could possible, same identical equal`
+    .split(",").flatMap((group, kind) => group.trim().split(/\s+/).map((word) => [word, kind])));
+  const SAME = new Map();                                    // a stem -> those of words that may stand for it
+  for (const group of `cos cosine, sin sine sinusoidal, dimension dimensionality dim dims axis, seq sequence text,
+    tokenization token, tokenizer token, generate write generation, inference write, llm language, llms language, sum
+    added, neural network, important matter, q query, k key, v value, memory vram, fast faster speed, slow slower
+    latency, remove drop delete without omit, initialize init initialization, parallel parallelize parallelization
+    parallelizable, matrices matrix, vocab vocabulary, param parameter, average mean, visualize plot, compute
+    calculate, merge join, incorrect wrong`.split(",")) {
+    const stems = group.trim().split(/\s+/).map(stemOf);
+    for (const stem of stems) SAME.set(stem, [...(SAME.get(stem) ?? []), ...stems.filter((other) => other !== stem)]);
+  }
   const WORD = /\p{N}+(?:[.,]\p{N}+)+|[\p{L}\p{N}]+(?:[-_’'][\p{L}\p{N}]+)*|[^\s\p{L}\p{N}\p{P}\x00-\x7f]/gu;
 
   const results = document.getElementById("search-results");
@@ -42,7 +55,7 @@
         : word.replace(/['’]\p{L}{0,2}$/u, "").split(/[-_’']|(?<=\p{Ll})(?=\p{Lu})/u).map((part) => part.toLowerCase());
       const parts = plain.map(stemOf), whole = stemOf(plain.join(""));
       if (parts.length > 1) compounds.set(whole, parts);
-      seen.set(word, { plain: plain.join(""), parts, whole, found: parts.length > 1 ? `${parts.join(" ")} ${whole}` : whole });
+      seen.set(word, { plain: plain.join(""), parts, whole });
     }
     return seen.get(word);
   }
@@ -51,52 +64,63 @@
     const words = wordsOf(text), content = words.filter(({ plain }) => !STOP.has(plain));
     return content.length ? content : words;
   };
+  const kindsOf = (text) => new Set(wordsOf(text).map(({ plain }) =>
+    KIND.get(plain) ?? (STOP.has(plain) && !FUNCTION.has(plain) ? plain : null)).filter((kind) => kind !== null));
   const line = (words) => ` ${words.map(({ parts }) => parts.join(" ")).join(" ")} `;
-  const all = (text) => ` ${wordsOf(text).map(({ found }) => found).join(" ")} `;
+  const often = (words) => {                                 // stem -> how often
+    const count = new Map();
+    for (const { parts, whole } of words)
+      for (const stem of parts.length > 1 ? new Set([...parts, whole]) : parts) count.set(stem, (count.get(stem) ?? 0) + 1);
+    return count;
+  };
 
-  const sections = globalThis.courseIndex.flatMap(([page, heading, list]) =>
-    list.map(([id, title, prose, code, terms, hidden]) => ({ page, heading, id, title, prose, code,
-      inTitle: all(title), inProse: all(prose), inCode: all(code), named: all([...terms, ...hidden].join("\n")),
-      terms: terms.length, names: [...terms, ...hidden].map(contentOf) })));
-  for (const section of sections)                            // each name as the stems that it is made of, in any order
-    section.names = section.names.map((name) => name.flatMap(({ parts, whole }) => compounds.get(whole) ?? parts));
-  const usual = sections.reduce((sum, { inProse }) => sum + inProse.length, 0) / sections.length;
+  const sections = globalThis.courseIndex.flatMap(([page, heading, list]) => list.map(([id, title, prose, code, terms, hidden]) => {
+    const words = wordsOf(prose), names = [...terms, ...hidden];
+    return { page, heading, id, title, prose, code, length: words.length, terms: terms.length,
+      inTitle: often(wordsOf(title)), inProse: often(words), inCode: often(wordsOf(code)), named: often(wordsOf(names.join("\n"))),
+      names: names.map((name) => ({ content: contentOf(name), kinds: kindsOf(name) })) };
+  }));
+  const usual = sections.reduce((sum, { length }) => sum + length, 0) / sections.length;
 
   // A word counts by how rare it is, less if no title has it and it names nothing ("applied", "correctly"). A word that is
   // only in the titles of papers is not the course's.
-  const counted = sections.filter(({ id }) => id !== "all-works");
-  const rarityOf = (stem) => {
-    const having = (...parts) => counted.filter((section) => parts.some((part) => section[part].includes(` ${stem} `))).length;
-    const count = having("inTitle", "inProse", "inCode", "named");
-    return count && Math.log(1 + sections.length / (4 + count)) * (having("inTitle", "named") ? 1 : 0.7);
-  };
-  function weigh({ parts, whole }) {
-    const same = SAME.get(whole), inside = compounds.get(whole) ?? parts;
-    return { parts: inside, whole, same, rarity: rarityOf(same) || rarityOf(whole) || Math.max(...inside.map(rarityOf)) };
+  const having = new Map(), named = new Set();               // stem -> the number of sections that have it; those that name
+  for (const section of sections.filter(({ id }) => id !== "all-works")) {
+    const { inTitle, inProse, inCode } = section, names = [...inTitle.keys(), ...section.named.keys()];
+    for (const stem of names) named.add(stem);
+    for (const stem of new Set([...names, ...inProse.keys(), ...inCode.keys()])) having.set(stem, (having.get(stem) ?? 0) + 1);
+  }
+  const rarityOf = (stem) =>
+    having.has(stem) ? Math.log(1 + sections.length / (4 + having.get(stem))) * (named.has(stem) ? 1 : 0.7) : 0;
+  const raritiesOf = (stems) => stems.reduce((sum, stem) => sum + rarityOf(stem), 0);
+  for (const name of sections.flatMap(({ names }) => names)) { // as the stems that it is made of, in any order
+    name.stems = name.content.flatMap(({ parts, whole }) => compounds.get(whole) ?? parts);
+    name.rarity = raritiesOf(name.stems);
   }
 
-  function often(stem, stems, most = 6) {
-    let count = 0;
-    for (let i = stems.indexOf(` ${stem} `); i >= 0 && count < most; i = stems.indexOf(` ${stem} `, i + 1)) count += 1;
-    return count;
+  function weigh({ parts, whole }) {
+    const others = SAME.get(whole) ?? [], inside = compounds.get(whole) ?? parts;
+    const rarity = rarityOf(whole) || Math.max(...inside.map(rarityOf)) || Math.max(0, ...others.map(rarityOf));
+    return { parts: inside, whole, others, rarity };
   }
 
   // How well a section is about a word, from 0 to about 3: in its title or what it defines, often in its text, only in code.
-  function about({ inTitle, inProse, inCode, named }, { parts, whole, same }) {
-    const long = 0.6 + 0.6 * inProse.length / usual;
-    const one = (stem) => 1.2 * often(stem, inTitle, 1) + often(stem, named, 1)
-      + [[1, inProse], [0.3, inCode]].reduce((sum, [worth, stems]) => sum + worth * often(stem, stems) / (often(stem, stems) + long), 0);
-    return Math.max(one(whole), Math.min(...parts.map(one)), 0.7 * one(same));
+  function about({ inTitle, inProse, inCode, named, length }, { parts, whole, others }) {
+    const long = 0.6 + 0.6 * length / usual;
+    const part = (count = 0, enough = long) => count / (count + enough);
+    const one = (stem) => 0.9 * inTitle.has(stem) + 2 * part(named.get(stem), 1)
+      + part(inProse.get(stem)) + 0.3 * part(inCode.get(stem));
+    return Math.max(one(whole), Math.min(...parts.map(one)), 0.6 * Math.max(0, ...others.map(one)));
   }
 
-  const stemsOf = (words) => new Set(words.flatMap(({ parts, whole, same }) => [...parts, whole, same]));
+  const stemsOf = (words) => new Set(words.flatMap(({ parts, whole, others }) => [...parts, whole, ...others]));
   const sumOf = (words) => words.reduce((sum, { rarity }) => sum + rarity, 0);
-  const namedBy = (name, words) => words.filter(({ parts, whole, same }) => name.includes(whole) || name.includes(same)
-    || parts.every((stem) => name.includes(stem)));
+  const namedBy = ({ stems }, words) => words.filter(({ parts, whole, others }) => stems.includes(whole)
+    || others.some((other) => stems.includes(other)) || parts.every((stem) => stems.includes(stem)));
 
-  // A section with most of the words: what it says of them; more where two of them are neighbors, and where the query, or
-  // a part of it, is what the section defines. A definition answers "what is" better than "why".
-  function score(section, words, stems, query, least) {
+  // A section with enough of the words: what it says of them; more where two of them are neighbors, and where the query, or
+  // a part of it, is what the section defines or is asked for by. A definition answers "what is" better than "why".
+  function score(section, words, stems, query, kinds, least) {
     const abouts = words.map((word) => about(section, word)), total = sumOf(words);
     const matched = sumOf(words.filter((_, i) => abouts[i] > 0)) / total;
     if (!(matched >= least)) return 0;
@@ -105,18 +129,22 @@
       : /^\W*what (is|are)\b|\bmean\W*$|\b(meaning|definition) of\b/i.test(query) ? 1.5 : 1;
     let near = 0, defined = 0;
     section.names.forEach((name, place) => {
-      if (!name.every((stem) => stems.has(stem))) return;
-      const covered = sumOf(namedBy(name, words)), kind = !glossary ? 1 : place ? 0.8 : wanted;
-      defined = Math.max(defined, (covered === total ? 2 : 1.3) * kind * covered);
+      const covered = sumOf(namedBy(name, words));
+      if (!covered) return;
+      const alike = [...name.kinds].filter((kind) => kinds.has(kind)).length;
+      const whole = (raritiesOf(name.stems.filter((stem) => stems.has(stem))) + alike) / (name.rarity + name.kinds.size);
+      const worth = (covered > 0.999 * total ? 2.6 : 1.3) * (!glossary ? 1 : place ? 0.8 : wanted);
+      defined = Math.max(defined, worth * covered * whole ** 4);
     });
     for (const [i, word] of words.entries()) {
       const pair = i && line([words[i - 1], word]);
       if (pair && (section.inOrder ??= line(contentOf(`${section.title} ${section.prose}`))).includes(pair))
         near += 0.4 * Math.min(words[i - 1].rarity, word.rarity);
     }
-    const kind = section.id === "all-works" ? 0.01 : /^(Exercise |Exercises$|Questions$|Where to go next$)/.test(section.title) ? 0.6
-      : section.page.startsWith("labs/") ? 1 : glossary ? Math.min(wanted, 1) : 0.8;
-    return (words.reduce((sum, { rarity }, i) => sum + rarity * abouts[i], 0) + near + defined) * Math.sqrt(matched) * kind;
+    const place = section.id === "all-works" ? 0.01
+      : /^(Exercise |Exercises$|Questions$|Where to go next$)/.test(section.title) ? 0.6 : section.page.startsWith("labs/") ? 1
+      : glossary ? Math.min(wanted, 1) : 0.8;
+    return (words.reduce((sum, { rarity }, i) => sum + rarity * abouts[i], 0) + near + defined) * Math.sqrt(matched) * place;
   }
 
   // One letter too many, too few, another one, or two that changed places.
@@ -174,12 +202,13 @@
       if (!word.rarity) lacking.push(`\u201c${form.plain}\u201d${other ? ` (but \u201c${other}\u201d)` : ""}`);
       if (word.rarity || other) words.set(form.whole, other ? weigh(formsOf(other)) : word);
     }
-    const listed = [...words.values()], stems = stemsOf(listed);
-    const isIt = (name) => name.every((stem) => stems.has(stem)) && namedBy(name, listed).length === listed.length;
+    const listed = [...words.values()], stems = stemsOf(listed), kinds = kindsOf(asked);
+    const isIt = (name) => name.stems.every((stem) => stems.has(stem)) && namedBy(name, listed).length === listed.length;
     const holds = ({ title, prose, code }) => phrases.every((phrase) =>
       `${title}\n${prose}\n${code}`.toLowerCase().replace(/\s+/g, " ").includes(phrase));
-    const those = (words.size ? sections : []).filter(holds);
-    const withMost = (least) => those.map((section) => [score(section, listed, stems, asked, least), section])
+    const holding = sections.filter(holds), more = asked.replace(/"[^"]*"/g, "").trim(); // in a question, quotes may only stress
+    const those = !words.size ? [] : holding.length || !more ? holding : sections;
+    const withMost = (least) => those.map((section) => [score(section, listed, stems, asked, kinds, least), section])
       .filter(([sum]) => sum > 0).sort(([a], [b]) => b - a).map(([, section]) => section);
     const sure = withMost(ENOUGH), ranked = sure.length ? sure : withMost(0); // of a long question, whatever comes nearest
     const root = document.documentElement.dataset.content_root;

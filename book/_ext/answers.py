@@ -94,7 +94,9 @@ class ExercisesToDo(SphinxTransform):
     default_priority = 490  # before its cell moves
 
     def apply(self, **kwargs) -> None:
-        for cell in [cell for cell in self.document.findall(nodes.container) if "exercise" in cell.get("cell_metadata", {})]:
+        for cell in [
+            cell for cell in self.document.findall(nodes.container) if "exercise" in cell.get("cell_metadata", {})
+        ]:
             below = cell.parent[cell.parent.index(cell) + 1 :]
             check = next((node for node in below if isinstance(node, nodes.container)), None)
             if check is not None and re.search("Not done yet:|Correct in all ", check.astext()):

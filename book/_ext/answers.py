@@ -83,7 +83,7 @@ def lines_to_order(cell: nodes.container) -> list[nodes.raw]:
     given = html.escape(json.dumps(problems))
     fold = (
         f'<details class="ordering" data-problems="{given}" open hidden>'
-        "<summary>Or put its lines in order here</summary></details>"
+        "<summary>Put the lines in order</summary></details>"
     )
     return [nodes.raw("", fold, format="html")] if problems else []
 

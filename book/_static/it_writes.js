@@ -87,7 +87,7 @@
 
   const heads = Array.from({ length: BLOCKS * HEADS }, (_, n) => {
     const name = `${Math.floor(n / HEADS)}.${n % HEADS}`;
-    const button = make("button", { type: "button" }, make("small", {}, name), make("bdi"), make("span"));
+    const button = make("button", { type: "button" }, make("small", {}, name), " ", make("bdi"), " ", make("span"));
     button.addEventListener("click", () => {
       head = head === n ? null : n;
       showAttention();

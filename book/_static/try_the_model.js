@@ -337,6 +337,8 @@
     }
     changed();
     if (focused) slide.focus({ preventScroll: true });
+    // On a phone the two texts fill the screen: what has come is brought into sight.
+    if (slide.getBoundingClientRect().bottom > innerHeight - 100) slide.scrollIntoView({ block: "center" });
   });
 
   // The address holds all that was chosen, so that it can be shared. The part after the # is never sent to a server.

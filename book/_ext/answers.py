@@ -8,6 +8,7 @@ import html
 import itertools
 import json
 import re
+from pathlib import Path
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -76,14 +77,41 @@ class Predictions(SphinxTransform):
 
 
 def lines_to_order(cell: nodes.container) -> list[nodes.raw]:
-    """The folded line-ordering versions of an exercise to build; only ordering.js shows them."""
+    """The line-ordering versions of an exercise to build; only ordering.js shows them."""
     source = next(cell.findall(nodes.literal_block)).astext()
     problems = ordering.problems(source, cell["cell_metadata"].get("blank"))
     given = html.escape(json.dumps(problems))
     fold = (
-        f'<details class="ordering" data-problems="{given}" hidden><summary>Put the lines in order</summary></details>'
+        f'<details class="ordering" data-problems="{given}" open hidden>'
+        "<summary>Put the lines in order</summary></details>"
     )
     return [nodes.raw("", fold, format="html")] if problems else []
+
+
+class ExercisesToDo(SphinxTransform):
+    """A sentence takes the place of a check that nothing has passed on this page: it leads to the exercise itself."""
+
+    default_priority = 490  # before its cell moves
+
+    def apply(self, **kwargs) -> None:
+        for cell in [
+            cell for cell in self.document.findall(nodes.container) if "exercise" in cell.get("cell_metadata", {})
+        ]:
+            below = cell.parent[cell.parent.index(cell) + 1 :]
+            check = next((node for node in below if isinstance(node, nodes.container)), None)
+            if check is not None and re.search("Not done yet:|Correct in all ", check.astext()):
+                check.replace_self(nodes.raw("", f"<p>{self.where(cell)}</p>", format="html"))
+
+    def where(self, cell: nodes.container) -> str:
+        """Where a reader does the exercise: its cell in Colab, or anywhere else."""
+        guide = "../" * self.env.docname.count("/") + "book/how_to_use.html#do-the-exercises"
+        here, address = "This page can’t run Python.", self.config.course_address
+        if not address:
+            return f'{here} Do the exercise <a href="{guide}">where Python runs</a>.'
+        notebook = json.loads(Path(self.document["source"]).read_text("utf-8"))
+        place = f"{self.env.docname}_student.ipynb#scrollTo={notebook['cells'][cell['cell_index']]['id']}"
+        colab = f'<a href="{address["colab_student"]}/{place}">in Colab</a>'
+        return f'{here} Do the exercise {colab}, or <a href="{guide}">elsewhere</a>.'
 
 
 class BuiltAnswers(SphinxTransform):
@@ -120,4 +148,5 @@ class Questions(SphinxTransform):
 def setup(app: Sphinx) -> None:
     app.add_transform(Predictions)
     app.add_transform(Questions)
+    app.add_transform(ExercisesToDo)
     app.add_transform(BuiltAnswers)

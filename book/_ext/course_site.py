@@ -25,10 +25,11 @@ LONGEST_DESCRIPTION = 200  # letters, where a page does not say its own
 LIVE_PAGES = {
     "ten_minutes": "book/playground", "recap_attention": "book/playground", "keys": "book/playground",
     "queries": "book/playground", "values": "book/playground", "order": "book/playground",
-    "the_block": "book/playground",
+    "the_block": "book/playground", "when_in_doubt": "book/seventy_two_heads",
     "many_heads": "book/seventy_two_heads", "a_pretrained_model": "book/seventy_two_heads",
     "what_attention_explains": "book/seventy_two_heads", "a_language_model": "book/it_writes",
-    "induction_heads": "book/it_writes", "a_question_from_the_text": "book/try_the_model",
+    "induction_heads": "book/it_writes", "the_kv_cache": "book/it_writes",
+    "a_question_from_the_text": "book/try_the_model", "does_it_help": "book/try_the_model",
 }  # fmt: skip
 EXTENSIONS = ("formulas", "outputs", "answers", "search", "try_the_model", "seventy_two_heads", "it_writes", "remember")
 
@@ -125,10 +126,6 @@ def add_context(app: Sphinx, pagename: str, templatename: str, context: dict, do
         context["binder"] = f"{launch['binderhub_url']}/v2/gh/{in_binder}"
     if doctree is not None:
         context["body"] = make_lazy(app, finished(context["body"], app.config.numbers_of_labs))
-        # What a check says of a reader's answer makes sense only where cells run.
-        where = f'<a href="{context["pathto"]("book/how_to_use")}#do-the-exercises">where Python runs</a>'
-        yours = f"Yours to write, {where}. This page cannot run it."
-        context["body"] = re.sub("<p>(?:Not done yet:|Correct in all ).*?</p>", f"<p>{yours}</p>", context["body"])
         context["body"] = drawn_late(context["body"])
         sections = [s for s in doctree.findall(nodes.section) if isinstance(s.parent.parent, nodes.document)]
         context["sections"] = [(s["ids"][0], s.next_node(nodes.title).astext()) for s in sections]
@@ -173,7 +170,7 @@ def add_pages(app: Sphinx):
 
 def setup(app: Sphinx) -> None:
     # What read_settings finds; another address, and all pages change.
-    app.add_config_value("course_address", None, "html")
+    app.add_config_value("course_address", None, "env")
     app.add_config_value("numbers_of_labs", {}, "env")
     app.add_transform(NumbersOfExercises)
     app.add_transform(FactsOfALab)

@@ -55,7 +55,7 @@
       const parts = ["card", "name", "drink", "weight"].map((name) => part(`${name}-${i}`));
       const button = make("svg:g", { class: "guest", role: "button", tabindex: 0 });
       parts[0].before(button);
-      button.append(...parts);
+      button.append(...parts.flatMap((each) => [each, " "])); // words of its own for those who speak to the page
       button.addEventListener("click", () => choose(i));
       button.addEventListener("keydown", (event) => {
         if (event.key !== "Enter" && event.key !== " ") return;

@@ -61,7 +61,12 @@ if (document.querySelector(".lab-head, .quiz")) {
 }
 
 // Where the reader is: the bar says how far down, the contents mark the section, and the place is kept for next time.
-const bar = document.querySelector(".bar");
+const bar = document.querySelector(".bar"), contents = document.getElementById("contents");
+// The contents scroll to an entry that is far down in them or out of sight.
+function showInContents(entry) {
+  const away = entry.getBoundingClientRect().top - contents.getBoundingClientRect().top;
+  if (away < 0 || away > contents.clientHeight * 0.6) contents.scrollTop += away - contents.clientHeight / 4;
+}
 const places = Array.from(document.querySelectorAll("#contents .sections a"), (link) =>
   ({ link, heading: document.getElementById(decodeURIComponent(link.hash.slice(1))) }));
 let looking = false;
@@ -70,6 +75,7 @@ function look() {
   const below = root.scrollHeight - innerHeight;
   bar.style.setProperty("--read", below > 0 ? Math.min(1, scrollY / below).toFixed(4) : 1);
   const here = places.findLast(({ heading }) => heading.getBoundingClientRect().top < innerHeight / 3);
+  if (here && !here.link.ariaCurrent) showInContents(here.link);
   for (const place of places) place.link.ariaCurrent = place === here ? "location" : null;
   document.getElementById("here").textContent = here?.link.textContent ?? "";
   if (!here) return;
@@ -162,12 +168,12 @@ if (navigator.clipboard) {
     button.addEventListener("click", async () => {
       try {
         await navigator.clipboard.writeText(code.textContent);
-        button.textContent = "Copied";
+        button.textContent = button.ariaLabel = "Copied";
         announce("Copied");
       } catch {
         announce("The browser did not allow copying; select the code instead.");
       }
-      setTimeout(() => { button.textContent = "Copy"; }, 2000);
+      setTimeout(() => Object.assign(button, { textContent: "Copy", ariaLabel: "Copy this code" }), 2000);
     });
     code.parentElement.append(button);
   }
@@ -192,20 +198,13 @@ for (const element of scrollers) {
   element.addEventListener("scroll", () => showScrolling(element), { passive: true });
 }
 
-// The contents scroll to the page that is open.
 const openPage = document.querySelector('#contents [aria-current="page"]');
-const showOpenPage = () => {
-  const room = document.getElementById("contents");
-  const away = openPage.getBoundingClientRect().top - room.getBoundingClientRect().top;
-  if (away > room.clientHeight * 0.6) room.scrollTop += away - room.clientHeight / 4;
-};
 if (openPage) {
-  showOpenPage();
-  document.getElementById("contents").addEventListener("toggle", showOpenPage); // on a phone it has no size before
+  showInContents(openPage);
+  contents.addEventListener("toggle", () => showInContents(openPage)); // on a phone it has no size before
 }
 
 // Contents on a phone: gone once the reader has chosen a heading of this page.
-const contents = document.getElementById("contents");
 contents.addEventListener("click", (event) => {
   if (event.target.closest('a[href^="#"]') && contents.matches(":popover-open")) contents.hidePopover();
 });

@@ -87,7 +87,7 @@
 
   const heads = Array.from({ length: BLOCKS * HEADS }, (_, n) => {
     const name = `${Math.floor(n / HEADS)}.${n % HEADS}`;
-    const button = make("button", { type: "button" }, make("small", {}, name), make("bdi"), make("span"));
+    const button = make("button", { type: "button" }, make("small", {}, name), " ", make("bdi"), " ", make("span"));
     button.addEventListener("click", () => {
       head = head === n ? null : n;
       showAttention();
@@ -132,8 +132,8 @@
       button.children[2].textContent = row[most].toFixed(2).replace(/^0/, "");
       button.style.setProperty("--share", row[most]);
       button.ariaPressed = head === number;
-      button.ariaLabel = `Block ${button.children[0].textContent.replace(".", ", head ")}: most to ` +
-        `${nameOf(seen[most])}, ${row[most].toFixed(2)}`;
+      const inSight = Array.from(button.children, (part) => part.textContent).join(" ");
+      button.ariaLabel = `${inSight}: head ${number % HEADS} of block ${Math.floor(number / HEADS)}, its largest weight`;
     });
     spans.forEach((span, index) => {
       const share = index >= dropped && index < read ? shares[index - dropped + 1] : 0;

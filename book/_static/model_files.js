@@ -43,6 +43,36 @@ const modelFile = (folder, about) => {
   return { address, bytes, download };
 };
 
+// A button that loads a file, and while it does so stops that. `what` is "model" or "models"; `tell` shows a sentence;
+// `begin` gets a function that fetches the file, or takes what was stored; `failed` is called where nothing came.
+const loadsWith = (button, what, file, tell, begin, failed = () => {}) => {
+  const words = button.textContent, megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
+  let loading = null;
+  const load = async () => {
+    if (loading) {
+      loading.abort();
+      return;
+    }
+    loading = new AbortController();
+    button.textContent = "Stop loading";
+    tell("Loading \u2026");
+    const report = (have) => tell(`${megabytes(have)} of ${megabytes(file.bytes)} \u2026`);
+    try {
+      await begin((stored) => file.download(report, stored, loading.signal));
+    } catch (error) {
+      const why = error.message.replace(/[.!?]?$/, ".");
+      tell(loading.signal.aborted ? `Stopped. Nothing of the ${what} is stored.`
+        : `The ${what} did not arrive. ${why} Press the button to try again.`);
+      await failed();
+    } finally {
+      loading = null;
+      button.textContent = words;
+    }
+  };
+  button.addEventListener("click", load);
+  return load;
+};
+
 // Runs a task, and once more if it was asked for meanwhile: what the reader wished last counts.
 const oneAtATime = (task) => {
   let running = false, again = false;
@@ -72,7 +102,7 @@ const modelPage = (id, folder, room, about) => {
 
   const root = document.getElementById(id), at = (name) => document.getElementById(`${id}-${name}`);
   const say = announcer(at("said")), file = about && modelFile(folder, about);
-  const megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`, size = megabytes(file?.bytes);
+  const size = `${(file?.bytes / 1e6).toFixed(1)} MB`;
 
   function progress(text) {
     at("progress").textContent = text;
@@ -128,38 +158,8 @@ const modelPage = (id, folder, room, about) => {
   // model: its function. loaded: takes what the page needs of the file. changed: called when there is a new text.
   // readAddress: says whether there was something for the page.
   async function start({ model, loaded, changed, readAddress }) {
-    const button = at("load"), words = `Load the model (${size})`;
-    let loading = null;
-
-    async function load() {
-      if (loading) {
-        loading.abort();
-        return;
-      }
-      loading = new AbortController();
-      button.textContent = "Stop loading";
-      progress("Loading \u2026");
-      try {
-        const found = await stored();
-        const data = await file.download((have) => progress(`${megabytes(have)} of ${size} \u2026`), found, loading.signal);
-        if (!found) await (await store())?.put(file.address, new Response(data)).catch(() => { /* no room */ });
-        loaded(data);
-        startWorker(model, data);
-      } catch (error) {
-        const stopped = loading.signal.aborted, why = error.message.replace(/[.!?]?$/, ".");
-        progress(stopped ? "Stopped. Nothing of the model is stored." : `The model did not arrive. ${why} Press the button to try again.`);
-        await forget();                                      // perhaps what was stored is damaged
-        return;
-      } finally {
-        loading = null;
-        button.textContent = words;
-      }
-      progress("");
-      say("The model is loaded.");
-      changed();
-      await showStored();
-    }
-
+    const button = at("load"), missing = !about ? "This copy of the site was built without the package of the model"
+      : typeof Worker === "undefined" ? "This browser has no workers, and the model runs in one" : "";
     let later = 0;
     at("text").addEventListener("input", () => { clearTimeout(later); later = setTimeout(changed, 250); });
     at("examples").addEventListener("click", ({ target }) => {
@@ -168,15 +168,24 @@ const modelPage = (id, folder, room, about) => {
       changed();
     });
     addEventListener("hashchange", () => { if (readAddress()) changed(); });
-    button.addEventListener("click", load);
     at("clear").addEventListener("click", async () => { await forget(); at("kept").focus(); });
     readAddress();
-    button.hidden = !about;
-    if (!about) {
-      progress("This copy of the site was built without the package of the model, so there is nothing to load.");
+    button.hidden = missing !== "";
+    if (missing) {
+      progress(`${missing}, so there is nothing to load.`);
       return;
     }
-    button.textContent = words;
+    button.textContent = `Load the model (${size})`;
+    const load = loadsWith(button, "model", file, progress, async (download) => {
+      const found = await stored(), data = await download(found);
+      if (!found) await (await store())?.put(file.address, new Response(data)).catch(() => { /* no room */ });
+      loaded(data);
+      startWorker(model, data);
+      progress("");
+      say("The model is loaded.");
+      changed();
+      await showStored();
+    }, forget);                                              // perhaps what was stored is damaged
     if (await stored()) load(); else await forget();         // what an older site left
   }
 

@@ -113,7 +113,7 @@
     attempts.push({ words: sentence(), accuracy, curve });
     attempts = attempts.slice(-8);
     outcome = ": see below";
-    const verdict = [`Finished after ${step} steps: ${short(accuracy)} of the answers are right.`];
+    const verdict = [`Finished after ${step} steps with an accuracy of ${short(accuracy)}.`];
     const because = ({ reason }) => reason.cloneNode(true).childNodes;
     if (state.config.question === start.question) {
       const asked = Object.entries(right.part).every(([name, value]) => state.config[name] === value); // it is in the layer

@@ -323,19 +323,13 @@
 
   // -- loading, when asked to
 
-  at("load").addEventListener("click", async () => {
-    const button = at("load"), told = at("load-told");
-    if (button.getAttribute("aria-disabled") === "true") return;
-    button.setAttribute("aria-disabled", "true");
-    told.textContent = "Loading \u2026";
-    try {
-      file = read(await modelFile(".", globalThis.tryTheModelFiles).download());
-    } catch (error) {
-      button.removeAttribute("aria-disabled");
-      told.textContent = `The models did not arrive. ${error.message} Press the button to try again.`;
-      return;
-    }
-    const focused = document.activeElement === button;
+  function tell(sentence) {
+    at("load-told").textContent = sentence;
+    say(sentence);
+  }
+  loadsWith(at("load"), "models", modelFile(".", globalThis.tryTheModelFiles), tell, async (download) => {
+    file = read(await download());
+    const focused = document.activeElement === at("load");
     for (const element of document.querySelectorAll(".try")) element.classList.add("loaded");
     for (const [card, where] of [...cards.map((card) => [card, "after another one"]), [marked, "in such pairs"]]) {
       const [alone, together] = file.right[card.dataset.name];
@@ -343,6 +337,8 @@
     }
     changed();
     if (focused) slide.focus({ preventScroll: true });
+    // On a phone the two texts fill the screen: what has come is brought into sight.
+    if (slide.getBoundingClientRect().bottom > innerHeight - 100) slide.scrollIntoView({ block: "center" });
   });
 
   // The address holds all that was chosen, so that it can be shared. The part after the # is never sent to a server.

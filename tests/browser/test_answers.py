@@ -2,6 +2,7 @@
 without a script; lines to put in order by keyboard.
 """
 
+import json
 from pathlib import Path
 
 import pytest
@@ -75,7 +76,7 @@ SOURCE = '''def attend(queries, keys, values):
 TO_ORDER = [
     "# Another lab\n\n## A section\n\n### Exercise 4.1 (build): attend\n\nWrite it.",
     (SOURCE, {"exercise": "attend"}, ""),
-    ("attend = checks.attend.use(attend)", {}, ""),
+    ("attend = checks.attend.use(attend)", {}, "Correct in all 4 cases."),
     "<details><summary>Hint</summary>\n\nThree lines.\n\n</details>",
 ]
 
@@ -242,9 +243,8 @@ def test_axe_finds_nothing_before_and_after_and_nothing_scrolls_sideways(visit, 
 
 @pytest.fixture
 def fold(visit, site):
-    """The unfolded exercise; afterwards nothing must have gone wrong."""
+    """The exercise, open as it comes; afterwards nothing must have gone wrong."""
     page = visit(f"{site}/labs/order/order.html", "dark", 320)
-    page.locator(".ordering summary").click()
     yield page.locator(".ordering")
     assert page.faults == [] and axe(page) == [] and page.evaluate("document.documentElement.scrollWidth") == 320
 
@@ -279,6 +279,20 @@ def test_lines_are_put_in_order_by_keyboard_and_a_wrong_order_hears_why(fold):
     assert check(fold).startswith("Right.")
     fold.get_by_role("button", name="Begin again").click()
     assert mine.locator("li").count() == 0
+
+
+def test_an_exercise_leads_to_its_cell_in_colab_and_no_check_is_left_that_cannot_run(visit, site, built):
+    page = visit(f"{site}/labs/order/order.html")
+    link = page.get_by_role("link", name="in Colab", exact=True).get_attribute("href")
+    notebook = json.loads((built[1] / "_sources/labs/order/order.ipynb").read_text())
+    (cell,) = [each["id"] for each in notebook["cells"] if "exercise" in each["metadata"]]
+    colab = "https://colab.research.google.com/github/someone/their-course/blob/main"
+    assert link == f"{colab}/labs/order/order_student.ipynb#scrollTo={cell}"
+    text = page.locator("main").inner_text()
+    assert "checks.attend" not in text and "Correct in all" not in text
+    elsewhere = page.get_by_role("link", name="elsewhere").get_attribute("href")
+    page.goto(f"{site}/labs/order/{elsewhere}")
+    assert page.locator("#do-the-exercises").count() == 1
 
 
 def test_without_a_script_there_is_no_such_version(visit, site):

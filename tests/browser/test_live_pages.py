@@ -77,6 +77,49 @@ def test_a_model_loads_when_asked_for_is_stored_and_can_be_deleted(reader, addre
     page.get_by_text("This browser stores nothing").wait_for()
 
 
+def test_without_workers_nothing_is_loaded_for_nothing(reader):
+    page = reader.page
+    page.add_init_script("delete globalThis.Worker")
+    page.reload()
+    page.get_by_text("This browser has no workers, and the model runs in one, so there is nothing to load.").wait_for()
+    assert not reader.at("load").is_visible() and page.faults == []
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 720), (390, 844)])
+@pytest.mark.parametrize("name", LOADED)
+def test_the_first_screen_has_the_button_that_loads_and_then_what_the_model_answers(
+    visit, address, name, width, height
+):
+    page = visit(f"{address}/{name}.html", width=width)
+    page.set_viewport_size({"width": width, "height": height})
+    button, _ = LOADED[name]
+    if not page.locator(button).is_visible():
+        pytest.skip("the site was built without the package of the pretrained model")
+    first = {"book/it_writes": ["#writes-write", "#writes-out"], "book/seventy_two_heads": ["#heads-maps"],
+             "book/try_the_model": ["#try-slide", "#try-strip"]}  # fmt: skip
+    box = page.locator(button).bounding_box()
+    assert box["y"] + box["height"] <= height
+    page.locator(button).click()
+    page.locator(LOADED[name][1]).first.wait_for()
+    for part in first[name]:
+        assert page.locator(part).bounding_box()["y"] < height - 40, part
+
+
+def test_a_download_of_the_classifiers_that_stalls_or_fails_can_be_stopped_and_tried_again(visit, address):
+    page = visit(f"{address}/book/try_the_model.html")
+    page.context.route("**/try_the_model.safetensors*", lambda route: None)  # it stalls
+    page.locator("#try-load").click()
+    page.get_by_role("button", name="Stop loading").click()
+    page.get_by_text("Stopped. Nothing of the models is stored.").wait_for()
+    page.context.unroute("**/try_the_model.safetensors*")
+    page.context.route("**/try_the_model.safetensors*", lambda route: route.abort())
+    page.get_by_role("button", name="Load the models").click()
+    page.get_by_text(re.compile(r"The models did not arrive\. .*[^.]\. Press the button to try again\.")).wait_for()
+    page.context.unroute("**/try_the_model.safetensors*")
+    page.get_by_role("button", name="Load the models").click()
+    page.locator(LOADED["book/try_the_model"][1]).first.wait_for()
+
+
 def test_an_odd_or_hostile_text_gets_a_sentence_and_does_no_harm(reader):
     page, images = reader.load().page, reader.page.locator("img").count()
     page.set_viewport_size({"width": 320, "height": 900})

@@ -283,7 +283,11 @@ def test_the_result_is_announced_once_and_is_on_paper_a_picture_with_a_sentence_
     )
     page.train()
     heard = page.page.evaluate("heard")
-    assert len(heard) == 2 and heard[0].startswith("Training: ") and heard[1].startswith("Finished after 300 steps: .5")
+    assert (
+        len(heard) == 2
+        and heard[0].startswith("Training: ")
+        and heard[1].startswith("Finished after 300 steps with an accuracy of .5")
+    )
     page.page.emulate_media(media="print")
     for name in ("room", "chart", "state", "accuracy"):
         assert page.page.locator(f"#play-{name}").is_visible()

@@ -116,6 +116,8 @@ def test_a_page_prints_without_its_frame_and_with_its_answers(visit, address):
     hidden = """[...document.querySelectorAll("main details:not(.hide, .ordering)")]
       .filter(e => !e.lastElementChild.checkVisibility({ contentVisibilityAuto: true })).length"""
     assert page.locator("h1").is_visible() and page.evaluate(hidden) == 0
+    marks = page.locator("main summary").evaluate_all("all => all.map(e => getComputedStyle(e).listStyleType)")
+    assert {*marks} == {"none"}, "a triangle says that what is below is closed"
 
 
 def test_figures_are_drawn_when_the_reader_comes_near(visit, address):
@@ -143,10 +145,62 @@ def test_code_is_copied_as_it_stands(visit, address):
     assert page.evaluate("navigator.clipboard.readText()") == page.locator(".highlight pre").first.inner_text()
 
 
+def test_the_button_that_copies_is_as_large_as_a_thumb_and_lies_on_no_code(browser, address):
+    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    page = context.new_page()
+    page.goto(f"{address}/{LABS[2]}.html")
+    page.locator(".copy").first.wait_for()
+    targets = """() => [...document.querySelectorAll(".copy")].filter(e => e.checkVisibility()).map(e => {
+      const box = e.getBoundingClientRect(), around = getComputedStyle(e, "::after"), range = document.createRange();
+      const [left, right, top, bottom] = ["left", "right", "top", "bottom"].map(side => parseFloat(around[side]) + 1);
+      const target = { left: box.left + left, right: box.right - right,
+        top: box.top + top, bottom: box.bottom - bottom };
+      range.selectNodeContents(e.parentElement.querySelector("pre"));
+      const below = [...range.getClientRects()].filter(letters => letters.width && letters.right > target.left);
+      return [target.right - target.left, target.bottom - target.top,
+        Math.min(...below.map(letters => letters.top)) - target.bottom]; })"""  # its border is 1 pixel wide
+    found = page.evaluate(targets)
+    context.close()
+    assert len(found) > 5 and all(width >= 44 and height >= 44 for width, height, _ in found), found
+    assert all(gap >= -1 for *_, gap in found), found  # infinite where no code is below it
+
+
+def test_all_buttons_of_a_page_have_letters_of_one_kind(visit, address):
+    for name in (LABS[2], "book/how_to_use", "book/remember", "book/it_writes", "book/seventy_two_heads"):
+        page = visit(f"{address}/{name}.html")
+        faces = page.locator("button").evaluate_all("all => all.map(e => getComputedStyle(e).fontFamily)")
+        assert {face.split(",")[0].strip('"') for face in faces} == {"Course Sans"}, name
+
+
+@pytest.mark.parametrize("width", [1280, 1440, 1920])
+def test_logo_field_and_entries_of_the_contents_begin_at_one_edge(visit, address, width):
+    page = visit(f"{address}/{LABS[1]}.html", width=width)
+    begin = """() => [...document.querySelectorAll(".brand, #find, .part, #contents > ul > li > a")].map((e) => {
+      const range = document.createRange();
+      range.selectNodeContents(e);
+      return Math.round((e.matches("#find, .brand") ? e : range).getBoundingClientRect().left); })"""
+    edges = page.evaluate(begin)
+    assert len(edges) > 20 and len({*edges}) == 1, edges
+
+
+@pytest.mark.parametrize("name", [LABS[6], LABS[-2], PAGES[-1]])
+def test_the_contents_show_the_open_page_and_go_on_with_its_sections(visit, address, name):
+    page = visit(f"{address}/{name}.html", width=1280)
+    page.set_viewport_size({"width": 1280, "height": 720})
+    page.reload()
+    seen = "link => (({ top, bottom }) => top > 56 && bottom < innerHeight)(link.getBoundingClientRect())"
+    assert page.locator('#contents [aria-current="page"]').evaluate(seen)
+    for heading in page.locator("#contents .sections a").evaluate_all("all => all.map(a => a.hash)"):
+        page.evaluate("hash => { location.hash = hash; }", heading)
+        page.locator(f'#contents a[href="{heading}"][aria-current="location"]').wait_for()
+        assert page.locator(f'#contents a[href="{heading}"]').evaluate(seen), heading
+
+
 def test_contents_and_search_need_no_mouse_on_a_phone(visit, address):
     page = visit(f"{address}/{TOC['root']}.html", width=320)
     page.get_by_role("button", name="Contents").focus()
-    for key, seen in [("Enter", True), ("Escape", False), ("Enter", True), ("Tab", True)]:
+    for key, seen in [("Enter", True), ("Escape", False), ("Enter", True), ("Tab", True), ("Enter", False),
+                      ("Enter", True), ("Tab", True), ("Tab", True)]:  # the first stop closes  # fmt: skip
         page.keyboard.press(key)
         assert page.locator(f'#contents a[href$="{LABS[1]}.html"]').is_visible() == seen
     assert page.evaluate("document.activeElement.id") == "find" and axe(page, "#contents") == []

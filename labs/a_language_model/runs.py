@@ -2,7 +2,7 @@
 
 On the waiter's notepad, four stages with five seeds each. On the reviews, nine stages, trained on the same tokens, and
 two of them with one or two things changed. Counting is Kneser-Ney smoothing of orders 2 to 5 whose discounts are
-tuned on validation texts. Test texts are scored once, at the end of a run. Four and a half hours of one core; a
+tuned on validation texts. Test texts are scored once, at the end of a run. Six hours of one core; a
 stopped script goes on where it was. Writes runs.json, which the lab reads.
 
     python -m labs.a_language_model.runs

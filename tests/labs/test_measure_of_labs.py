@@ -15,7 +15,8 @@ ROOT = Path(__file__).resolve().parents[2]
 LABS = lab_code.of_the_course()
 SPINE = [lab for lab in LABS if lab.name in contents.parts_with_labs(ROOT).get("The spine", [])]
 WORDS = {  # where not 1,300
-    "a_language_model": 1750,  # its text has two sittings
+    "a_language_model": 1790,  # its text has two sittings
+    "longer_texts": 1370,  # five encodings
     "a_pretrained_model": 1550,  # besides, where a model comes from and how to load it
 }
 # The minutes of each sitting, where not 50 and 50.

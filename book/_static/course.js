@@ -74,7 +74,9 @@ function look() {
   looking = false;
   const below = root.scrollHeight - innerHeight;
   bar.style.setProperty("--read", below > 0 ? Math.min(1, scrollY / below).toFixed(4) : 1);
-  const here = places.findLast(({ heading }) => heading.getBoundingClientRect().top < innerHeight / 3);
+  // A short last section never comes up to the top.
+  const line = below > 0 && scrollY > below - 2 ? innerHeight : innerHeight / 3;
+  const here = places.findLast(({ heading }) => heading.getBoundingClientRect().top < line);
   if (here && !here.link.ariaCurrent) showInContents(here.link);
   for (const place of places) place.link.ariaCurrent = place === here ? "location" : null;
   document.getElementById("here").textContent = here?.link.textContent ?? "";

@@ -43,9 +43,9 @@ const modelFile = (folder, about) => {
   return { address, bytes, download };
 };
 
-// A button that loads a file, and while it does so stops that. `what` is "model" or "models"; `tell` shows a sentence;
+// A button that loads a file, and while it does so stops that. `what` is "model" or "models"; `say` shows a sentence;
 // `begin` gets a function that fetches the file, or takes what was stored; `failed` is called where nothing came.
-const loadsWith = (button, what, file, tell, begin, failed = () => {}) => {
+const loadsWith = (button, what, file, say, begin, failed = () => {}) => {
   const words = button.textContent, megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
   let loading = null;
   const load = async () => {
@@ -55,13 +55,13 @@ const loadsWith = (button, what, file, tell, begin, failed = () => {}) => {
     }
     loading = new AbortController();
     button.textContent = "Stop loading";
-    tell("Loading \u2026");
-    const report = (have) => tell(`${megabytes(have)} of ${megabytes(file.bytes)} \u2026`);
+    say("Loading \u2026");
+    const report = (have) => say(`${megabytes(have)} of ${megabytes(file.bytes)} \u2026`);
     try {
       await begin((stored) => file.download(report, stored, loading.signal));
     } catch (error) {
       const why = error.message.replace(/[.!?]?$/, ".");
-      tell(loading.signal.aborted ? `Stopped. Nothing of the ${what} is stored.`
+      say(loading.signal.aborted ? `Stopped. Nothing of the ${what} is stored.`
         : `The ${what} did not arrive. ${why} Press the button to try again.`);
       await failed();
     } finally {

@@ -25,7 +25,7 @@
     explained explanation work works intuition understand, what meaning means mean definition define, which choose,
     can could possible, same identical equal`
     .split(",").flatMap((group, kind) => group.trim().split(/\s+/).map((word) => [word, kind])));
-  const SAME = new Map();                                    // a stem -> those of words that may stand for it
+  const SAME = new Map();                                    // a stem -> those of words that mean the same
   for (const group of `cos cosine, sin sine sinusoidal, dimension dimensionality dim dims axis, seq sequence text,
     tokenization token, tokenizer token, generate write generation, inference write, llm language, llms language, sum
     added, neural network, important matter, q query, k key, v value, memory vram, fast faster speed, slow slower

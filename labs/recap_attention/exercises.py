@@ -169,12 +169,12 @@ def mean(x, counted, counts):
 
 
 def both_bugs_left(x, mask):
-    """Two bugs are left: counts (batch,) line up with the columns of the sum, and a text of padding alone divides by 0."""
+    """Two bugs are left: counts (batch,) line up with the sum's columns, and a text of padding alone divides by 0."""
     return mean(x, mask, mask.sum(dim=1))
 
 
 def axis_of_counts_lost(x, mask):
-    """The first bug is left: counts (batch,) line up with the columns of the sum, not with texts. Use `keepdim=True`."""
+    """The first bug is left: counts (batch,) line up with the sum's columns, not with texts. Use `keepdim=True`."""
     return mean(x, mask, mask.sum(dim=1).clamp(min=1))
 
 

@@ -386,6 +386,7 @@ def two_padded_sides(x_mask, y_mask, d_model, d_k, d_v, seed):
 
 
 WITH_MASKED_SOFTMAX = partial(with_both_masks, weigh=masked_softmax)
+OTHERS: list[Callable] = [padded_inputs_zeroed, padded_values_zeroed, results_exchanged, scores_returned]
 BUGS_LEFT = [
     mistake
     for way in (WITH_MASKED_SOFTMAX, with_both_masks)
@@ -414,7 +415,7 @@ fix_the_sides = Check(
         *(on_both_sides(mistake, choose=padding_of_x) for mistake in (
             keys_and_values_from_x, by_masked_softmax(keys_and_values_from_x), sides_exchanged,
             by_masked_softmax(sides_exchanged))),
-        *map(on_both_sides, (padded_inputs_zeroed, padded_values_zeroed, results_exchanged, scores_returned)),
+        *map(on_both_sides, OTHERS),
     ],
     section="Two sequences, “Exercise 2 (debug): right shapes, wrong words”",
 )  # fmt: skip

@@ -149,7 +149,7 @@ def test_the_button_that_copies_is_as_large_as_a_thumb_and_lies_on_no_code(brows
     context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
     page = context.new_page()
     page.goto(f"{address}/{LABS[2]}.html")
-    page.locator(".copy").first.wait_for()
+    page.locator(".copy >> visible=true").first.wait_for()
     targets = """() => [...document.querySelectorAll(".copy")].filter(e => e.checkVisibility()).map(e => {
       const box = e.getBoundingClientRect(), around = getComputedStyle(e, "::after"), range = document.createRange();
       const [left, right, top, bottom] = ["left", "right", "top", "bottom"].map(side => parseFloat(around[side]) + 1);

@@ -275,6 +275,23 @@ def test_a_gain_is_judged_seed_by_seed(monkeypatch):
     assert results._gain("tokens alone", "+ attention") == [0.1, "one seed", "a hint"]
 
 
+def test_the_lab_s_gains_and_leads_are_differences_of_the_stored_losses():
+    def loss(name, seed):
+        return results.STORED[f"{name}, seed {seed}"]["loss"][0]
+
+    gains = results.gains()
+    for before, after in zip(list(STAGES)[:5], list(STAGES)[1:6], strict=True):
+        expected = sum(loss(before, seed) - loss(after, seed) for seed in range(3)) / 3
+        assert gains[after][0] == pytest.approx(expected, abs=6e-4), after
+    longer = loss("16 tokens in sight", 0) - loss("+ longer training", 0)
+    assert gains["… trained longer"] == [round(longer, 3), "one seed", "a hint"]
+    counted = results.STORED["Kneser-Ney"]
+    order = str(counted["order"])
+    for name, seed in (("with dropout, twice as long", 0), ("… second seed", 1)):
+        expected = counted["test"][order][0] - loss("with dropout, twice as long", seed)
+        assert results.leads()[name][0] == pytest.approx(expected, abs=2e-4)
+
+
 def test_a_gradient_longer_than_1_is_shortened_to_1_and_a_shorter_one_stays():
     for scale in (1.0, 40.0):
         torch.manual_seed(0)

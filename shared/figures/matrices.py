@@ -320,7 +320,7 @@ def _grid(
     aligned, bold = [m, *beside], "font-weight:700"
     cell = 16 if m.columns else 8  # pixels, without numbers
     letters = max(len(_written(each.values)(x)) for each in aligned for x in each.values.flat)
-    across = f"{cell}px" if shaded else f"max(2em,{letters + 0.5}ch)"
+    across = f"{cell}px" if shaded else f"minmax(max(2em,{letters + 0.5}ch),max-content)"
     parts = []
     # Equally wide; a set would have another order in every process.
     for label in dict.fromkeys(label for each in aligned for label in _numbered(each.rows)):

@@ -189,10 +189,10 @@ startAll("walk", (walk, data, host) => {
   const back = make("button", { type: "button", class: "back", "aria-label": "Back one stage" }, "\u2190", label(" Back"));
   const next = make("button", { type: "button", class: "next", "aria-label": "Next stage" }, label("Next "), "\u2192");
   const places = make("ol"), what = make("p", { class: "what" }), picture = make("div", { class: "picture" });
-  const sum = make("p", { class: "sum" }), status = make("p", { class: "spoken", role: "status" });
+  const sum = make("p", { class: "sum" }), stage = make("div", { class: "stage" }, picture, sum), status = make("p", { class: "spoken", role: "status" });
   const stageBar = make("div", { class: "stages", role: "group", "aria-label": "Stages" }, back, places, next);
   walk.setAttribute("aria-label", "Walk through self-attention");
-  walk.append(notice, words, stageBar, what, picture, sum, status);
+  walk.append(notice, words, stageBar, what, stage, status);
 
   // Marks a cell and what made it, and writes its sum: aloud when the keyboard came to it, silently for a pointer.
   function point(cell, aloud) {

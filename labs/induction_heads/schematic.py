@@ -1,37 +1,48 @@
-"""Two heads that together copy what followed."""
+"""Two heads that together copy what followed: as a drawing, as weights on the shown pairs, and as circuits."""
 
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shared.figures import STYLE, Plot, Tiles, svg
+from shared.figures.chart import INK
+from shared.figures.charts import colour_map
 from shared.figures.drawings import Box, Drawing, arrow, diagram
+from shared.figures.svg import MUTED
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
-def induction_schematic(heads: bool = True) -> Drawing:
-    """The game of pairs: the letters alone with the question, or with the two heads that answer
-    it.
-    """
-    columns = {"k": 18, "R": 66, "c": 114, "B": 162, "...": 212, "c again": 266}
-    boxes = {name: Box(x, 20, name.removesuffix(" again")) for name, x in columns.items()}
-    if not heads:
-        boxes["answer"] = Box(266, 80, "?", "output")
-        alt = "The letters k R c B, some more, and c once more; below the last c a question mark: what comes next?"
-        return diagram(boxes, [("c again", "answer")], alt)
-    boxes |= {
-        "first": Box(130, 90, "layer 1: one position back", "score"),
-        "written": Box(162, 160, "B, after c", "value"),
-        "second": Box(178, 230, "layer 2: what came after c?", "score"),
-        "answer": Box(266, 300, "B", "output"),
+def induction_schematic() -> Drawing:
+    """The game of pairs with the two heads that answer it, from top to bottom."""
+    boxes = {
+        "c": Box(120, 20, "c"),
+        "B": Box(192, 20, "B"),
+        "...": Box(237, 20, "..."),
+        "c again": Box(282, 20, "c"),
+        "first": Box(91, 92, "previous-token head", "score"),
+        "note": Box(180, 158, "B, note: after c", "value"),
+        "second": Box(219, 230, "induction head", "score"),
+        "answer": Box(224, 296, "prediction: B", "output"),
     }
-    arrows = [
-        ("c", "first"),
-        ("B", "first"),
-        ("first", "written"),
-        ("written", "second"),
-        ("second", "answer"),
+    down = [("c", "first"), ("first", "note"), ("B", "note"), ("note", "second"), ("c again", "second")]
+    down += [("second", "answer")]
+    lines = []
+    for above, below in down:
+        x = boxes[{"first": "c", "note": "B", "second": "c again"}.get(above, above)].x
+        lines.append(arrow([(x, boxes[above].y + 15), (x, boxes[below].y - 15)]))
+    notes = [
+        svg.text(-2, 68, "layer 1", 12, anchor="start", colour=MUTED),
+        svg.text(-2, 124, "one position", 12, anchor="start", colour=MUTED),
+        svg.text(-2, 138, "back", 12, anchor="start", colour=MUTED),
+        svg.text(142, 226, "layer 2", 12, anchor="end", colour=MUTED),
+        svg.text(142, 242, "what came after c?", 12, anchor="end", colour=MUTED),
     ]
-    down = arrow([(270, 35), (270, 215)])
     alt = (
-        "The letters k R c B, some more, and c once more. In layer 1 a head at B attends one "
-        "position back, to c, so "
-        "that B carries the note: after c. In layer 2 a head at the last c attends to the token "
-        "that came after c, "
-        "which is B, and the answer is B."
+        "The letters c B, some more, and c once more. In layer 1 a previous-token head at B attends one "
+        "position back, to c, so that B carries the note: after c. In layer 2 an induction head at the last c "
+        "looks for what came after c, finds B with its note, and predicts B."
     )
-    return diagram(boxes, arrows, alt, more=down)
+    return diagram(boxes, [], alt, more="".join([*lines, *notes]))

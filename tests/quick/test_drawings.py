@@ -33,8 +33,8 @@ POST_NORM = {
     "x for the next layer": {"layer norm 2"},
 }  # fmt: skip
 INDUCTION = {
-    "layer 1: one position back": {"c 1", "B 1"}, "B, after c": {"layer 1: one position back"},
-    "layer 2: what came after c?": {"B, after c", "c 2"}, "B 2": {"layer 2: what came after c?"},
+    "previous-token head": {"c 1"}, "B, note: after c": {"previous-token head", "B"},
+    "induction head": {"B, note: after c", "c 2"}, "prediction: B": {"induction head"},
 }  # fmt: skip
 TWO_HEADS = {
     "columns 0, 1": {"Q, K, V: n × 4 each"}, "columns 2, 3": {"Q, K, V: n × 4 each"},
@@ -185,6 +185,9 @@ def test_each_token_attends_to_itself_and_what_is_before_it_and_a_step_adds_one_
         cached = sorted(rectangles(svg, role))
         assert len(cached) == len(tokens), "a key and a value of each token"
         assert [opacity > 0.3 for *_, opacity in cached] == [token in prompt for token in tokens]
+        added = {x + wide / 2 for x, _, wide, _, opacity in cached if opacity < 0.3}
+        plus = [x for x, y, text in texts(svg) if text == "+" and any(0 < y - top < 20 for _, top, *_ in cached)]
+        assert sorted(plus) == sorted(added), "a plus where a step adds what the prompt did not"
     assert [text for *_, text in texts(svg) if text.startswith("step")] == [
         f"step {1 + n}" for n in range(len(written))
     ]
@@ -207,7 +210,9 @@ def test_the_bar_after_each_score_is_the_softmax_so_far(scores, values):
         tops = sorted((y, y + height) for bar in bars[:count] for x, y, _, height, _ in bar if x == at)
         assert all(abs(below - above) < 0.11 for (_, below), (above, _) in zip(tops, tops[1:], strict=False))
         assert f"sum {powers.sum() / powers.max():.2f}" in words
-        assert f"mean {powers @ values[:count] / powers.sum():.1f}" in words
+        assert f"output {powers @ values[:count] / powers.sum():.1f}" in words
+        assert {f"score {scores[count - 1]:g}", f"value {values[count - 1]:g}"} <= {*words}
+        assert {f"{term:.2f}" for term in powers / powers.max()} <= {*words}, "each term has its number"
     factors = [float(word[2:]) for word in words if word.startswith("×")]
     largest = [max(scores[:count]) for count in (1, 2, 3)]
     assert factors == pytest.approx([math.exp(a - b) for a, b in zip(largest, largest[1:], strict=False)], rel=0.05)

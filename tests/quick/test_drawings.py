@@ -221,18 +221,21 @@ def test_the_bar_after_each_score_is_the_softmax_so_far(scores, values):
 @pytest.mark.parametrize("tips", [((1, 2), (-1, 0.5)), ((2, 0), (0, -1)), ((-1, -1), (1, -1)), ((1, 1), (2, -1))])
 def test_arrows_have_the_direction_and_the_length_of_their_vectors_and_the_arc_is_about_the_origin(tips):
     panel = [(str(n), tip, "query") for n, tip in enumerate(tips)]
-    svg = arrows_in_a_plane([("", panel), ("", panel)], "two", arcs=True).svg
+    svg = arrows_in_a_plane([("", panel), ("", panel), ("", panel)], "three").svg
     lines, arcs = lines_of(svg), re.findall(r'd="M(\S+) (\S+)A22 22 0 0 ([01]) (\S+) (\S+)"', svg)
     longest = max(math.hypot(*tip) for tip in tips)
     for number, line in enumerate(lines):
         (x0, y0), *_, (x, y) = line
-        assert ((x - x0) * longest / 54, (y0 - y) * longest / 54) == pytest.approx(tips[number % 2], abs=0.01)
+        assert ((x - x0) * longest / 58, (y0 - y) * longest / 58) == pytest.approx(tips[number % 2], abs=0.01)
     for arc, line in zip(arcs, lines[::2], strict=True):
         (ax, ay, sweep, bx, by), (x0, y0) = map(float, arc), line[0]
         turn = (math.atan2(by - y0, bx - x0) - math.atan2(ay - y0, ax - x0) + math.pi) % (2 * math.pi) - math.pi
         assert sweep == (turn > 0), "downwards is positive in SVG; the other way the arc bulges inwards"
         for (x, y), tip in zip(((ax, ay), (bx, by)), tips, strict=True):
             assert math.atan2(y0 - y, x - x0) == pytest.approx(math.atan2(*tip[::-1]), abs=0.01)
+        assert f"angle {abs(turn):.2f}" in [text for *_, text in texts(svg)]
+    high = float(re.search(r'viewBox="\S+ \S+ \S+ (\S+)"', svg)[1])
+    assert all(-20 < y < high - 20 for line in lines for _, y in line), "no arrow leaves the drawing"
 
 
 def test_keys_are_points_and_queries_arrows_of_one_length():

@@ -84,8 +84,8 @@ def circuits_in_a_row(
                 axis.set_ticks(ticks, [letters[place] for place in ticks])
             axes.spines[:].set(visible=True, color=GRID)
         for x, said, role in ((0.02, "above 0", "score"), (0.24, "below 0", below_zero("score"))):
-            figure.text(x, 0.01, said, color=ROLES[role][0], fontsize=11, fontweight="bold")
-        figure.text(0.46, 0.01, f"darkest: {full:g} or more", fontsize=11)
+            figure.text(x, 0.03, said, color=ROLES[role][0], fontsize=11, fontweight="bold")
+        figure.text(0.46, 0.03, f"darkest: {full:g} or more", fontsize=11)
     plt.close(figure)
     return Plot(figure, words)
 

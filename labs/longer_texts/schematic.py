@@ -123,7 +123,7 @@ def score_matrices(matrices: Mapping[str, Any], words: str, one_scale: Sequence[
     low |= dict.fromkeys(one_scale, min([low[name] for name in one_scale], default=0))
     high |= dict.fromkeys(one_scale, max([high[name] for name in one_scale], default=0))
     shades = LinearSegmentedColormap.from_list("scores", colour_map("score")(np.linspace(0.5, 1, 64)))
-    with plt.rc_context(STYLE | {"axes.grid": False}):
+    with plt.rc_context(STYLE | {"axes.grid": False, "axes.titlesize": 11}):
         figure, panels = plt.subplots((len(matrices) + 1) // 2, 2, figsize=(4.2, 6.2), sharex=True, sharey=True)
         for axes, (name, scores) in zip(panels.flat, causal.items(), strict=True):
             lowest = low[name] if low[name] < high[name] else high[name] - 1  # equal scores are all the highest

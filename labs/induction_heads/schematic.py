@@ -30,12 +30,13 @@ def induction_schematic() -> Drawing:
         "second": Box(219, 230, "induction head", "score"),
         "answer": Box(224, 296, "prediction: B", "output"),
     }
-    down = [("c", "first"), ("first", "note"), ("B", "note"), ("note", "second"), ("c again", "second")]
-    down += [("second", "answer")]
-    lines = []
-    for above, below in down:
-        x = boxes[{"first": "c", "note": "B", "second": "c again"}.get(above, above)].x
-        lines.append(arrow([(x, boxes[above].y + 15), (x, boxes[below].y - 15)]))
+    below_c = [("c", "c", "first"), ("c", "first", "note")]
+    below_B = [("B", "B", "note"), ("B", "note", "second")]
+    below_last = [("c again", "c again", "second"), ("c again", "second", "answer")]
+    lines = [
+        arrow([(boxes[letter].x, boxes[start].y + 15), (boxes[letter].x, boxes[end].y - 15)])
+        for letter, start, end in below_c + below_B + below_last
+    ]
     notes = [
         svg.text(-2, 68, "layer 1", 12, anchor="start", colour=MUTED),
         svg.text(-2, 124, "one position", 12, anchor="start", colour=MUTED),

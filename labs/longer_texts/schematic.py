@@ -32,10 +32,9 @@ def arrows_in_a_plane(
         panels: each arrow is a label, its two numbers, and a role, which colours it.
     """
     longest = max(hypot(*tip) for _, arrows in panels for _, tip, _ in arrows)
-    wide, unit, lines = 146, 58 / longest, []
-    lines.append(svg.text(0, 0, title, 12, anchor="start", bold=True))
+    wide, unit, lines = 146, 58 / longest, [svg.text(0, 0, title, 12, anchor="start", bold=True)]
     rows = [panels[begin : begin + 2] for begin in range(0, len(panels), 2)]
-    top = 26 * bool(title)
+    top = 26.0 * bool(title)
     for row in rows:
         ends = [tip for _, arrows in row for _, tip, _ in arrows]
         up, down = (max([0.0, *(sign * unit * y for _, y in ends)]) + 16 for sign in (1, -1))

@@ -26,8 +26,8 @@ def running_sum(scores: Sequence[float], values: Sequence[float]) -> Drawing:
             y -= unit * term
             parts.append(svg.box(x - wide / 2, y, wide, unit * term, look))
             inside = term > 0.2  # else the number stands to the left of its bar
-            at = (x, y + unit * term / 2 + 4) if inside else (x - wide / 2 - 4, y + unit * term / 2 + 4)
-            parts.append(svg.text(*at, f"{term:.2f}", 12, anchor="middle" if inside else "end"))
+            left, anchor = (x, "middle") if inside else (x - wide / 2 - 4, "end")
+            parts.append(svg.text(left, y + unit * term / 2 + 4, f"{term:.2f}", 12, anchor))
         if count < len(scores):  # what happens to the whole bar when the next score arrives
             now = max(scores[: count + 1])
             parts.append(arrow([(x + 24, 138), (x + 74, 138)]))

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from shared.colours import ROLES
 from shared.figures.chart import GRID, INK, MUTED, PAPER, WIDTH, Chart, bare_axes
@@ -29,26 +29,17 @@ class Forest(Chart):
     margin: float
 
     @cached_property
-    def rows(self) -> list[tuple[str, str, float, float, str]]:
-        """What is drawn, from top to bottom: heading, comparison, difference, half width, verdict."""
-        return [
-            (heading, name, difference, half, verdict(difference, half, self.margin))
-            for heading, group in self.groups.items()
-            for name, (difference, half) in group.items()
-        ]
-
-    @cached_property
-    def notes(self) -> dict[str, list[str]]:
-        """The rows below each heading in words."""
-        lines: dict[str, list[str]] = {heading: [] for heading in self.groups}
-        for heading, name, difference, half, word in self.rows:
-            lines[heading].append(f"{name} {difference:.3f} ± {half:.3f}, {word}".replace("-0", "−0"))
-        return lines
+    def verdicts(self) -> dict[str, list[str]]:
+        """Below each heading, from top to bottom."""
+        return {
+            heading: [verdict(*pair, self.margin) for pair in group.values()] for heading, group in self.groups.items()
+        }
 
     @cached_property
     def ends(self) -> tuple[float, float]:
         """The lowest and the highest number that has to be on the axis."""
-        lows, highs = zip(*((d - half, d + half) for _, _, d, half, _ in self.rows), strict=True)
+        pairs = [pair for group in self.groups.values() for pair in group.values()]
+        lows, highs = [mean - half for mean, half in pairs], [mean + half for mean, half in pairs]
         return min(-self.margin, *lows), max(self.margin, *highs)
 
     def at(self, difference: float) -> float:
@@ -58,40 +49,42 @@ class Forest(Chart):
 
     @property
     def alt(self) -> str:
-        rows = " ".join(f"{heading}: {'; '.join(notes)}." for heading, notes in self.notes.items())
-        return f"Differences of accuracy with 95% intervals. {rows} Gray up to {self.margin:g} on both sides of 0."
+        lines = []
+        for heading, group in self.groups.items():
+            rows = zip(group.items(), self.verdicts[heading], strict=True)
+            notes = [f"{name} {mean:.3f} ± {half:.3f}, {word}" for (name, (mean, half)), word in rows]
+            lines.append(f"{heading}: {'; '.join(notes)}.")
+        alt = f"Differences of accuracy with 95% intervals. {' '.join(lines)} Gray up to {self.margin:g} on both sides of 0."
+        return alt.replace(" -", " −")
 
     def figure(self) -> "Figure":
-        from matplotlib.patches import Rectangle
-
-        bottom = HEADING * len(self.groups) + ROW * len(self.rows)
+        bottom = HEADING * len(self.groups) + ROW * sum(map(len, self.groups.values()))
         figure, axes = bare_axes(WIDTH, bottom + 40)
-        colour, y, headings = ROLES["output"][0], 0, set[str]()
-        for heading, name, difference, half, word in self.rows:
-            if heading not in headings:
-                headings.add(heading)
-                axes.text(2, y + 18, heading, fontweight="bold")
-                y += HEADING
-            axes.text(6, y + 13, name, fontsize=11)
-            middle = y + 25
-            band = (self.at(-self.margin), middle - 8), self.at(self.margin) - self.at(-self.margin), 16
-            axes.add_patch(Rectangle(*band, facecolor=GRID, alpha=0.6, linewidth=0))
-            axes.plot([self.at(0)] * 2, [middle - 8, middle + 8], color=MUTED, linewidth=1.2)
-            settled = word in ("higher", "lower")
-            look = {"color": colour, "marker": "o", "markersize": 6, "capsize": 3}
-            look |= {"markerfacecolor": colour if settled else PAPER}
-            axes.errorbar(self.at(difference), middle, xerr=half * (self.at(1) - self.at(0)), **look)
-            weight = {"fontweight": "bold"} if settled else {}
-            right = self.at(max(difference + half, self.margin)) + 8
-            axes.text(right, middle + 4, word, fontsize=11, color=INK if settled else MUTED, **weight)
-            y += ROW
+        y = 0
+        for heading, group in self.groups.items():
+            axes.text(2, y + 18, heading, fontweight="bold")
+            y += HEADING
+            for (name, pair), word in zip(group.items(), self.verdicts[heading], strict=True):
+                axes.text(6, y + 13, name, fontsize=11)
+                self.draw_interval(axes, y + 25, *pair, word)
+                y += ROW
         axes.plot([2, WIDTH - 2], [bottom + 4] * 2, color=MUTED, linewidth=0.8)
         low, high = self.ends
+        small: dict[str, Any] = {"ha": "center", "fontsize": 11}
         for count in range(math.ceil(low / STEP), math.floor(high / STEP) + 1):
-            axes.text(
-                self.at(count * STEP), bottom + 18, f"{count * STEP:.2f}".replace("-", "−"), ha="center", fontsize=11
-            )
-        axes.text(
-            WIDTH / 2, bottom + 34, f"difference of accuracy; gray: within {self.margin:g}", ha="center", fontsize=11
-        )
+            axes.text(self.at(count * STEP), bottom + 18, f"{count * STEP:.2f}", **small)
+        axes.text(WIDTH / 2, bottom + 34, f"difference of accuracy; gray: within {self.margin:g}", **small)
         return figure
+
+    def draw_interval(self, axes, y: float, mean: float, half: float, word: str) -> None:
+        """The margin, zero, the interval, filled if its sign is settled, and the verdict at its right."""
+        from matplotlib.patches import Rectangle
+
+        left, right, settled = self.at(-self.margin), self.at(self.margin), word in ("higher", "lower")
+        axes.add_patch(Rectangle((left, y - 8), right - left, 16, facecolor=GRID, alpha=0.6, linewidth=0))
+        axes.plot([self.at(0)] * 2, [y - 8, y + 8], color=MUTED, linewidth=1.2)
+        colour, width = ROLES["output"][0], self.at(half) - self.at(0)
+        look: dict[str, Any] = {"color": colour, "markerfacecolor": colour if settled else PAPER}
+        axes.errorbar(self.at(mean), y, xerr=width, marker="o", markersize=6, capsize=3, **look)
+        look = {"color": INK, "fontweight": "bold"} if settled else {"color": MUTED}
+        axes.text(self.at(max(mean + half, self.margin)) + 8, y + 4, word, fontsize=11, **look)

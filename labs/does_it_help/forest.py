@@ -54,8 +54,8 @@ class Forest(Chart):
             rows = zip(group.items(), self.verdicts[heading], strict=True)
             notes = [f"{name} {mean:.3f} ± {half:.3f}, {word}" for (name, (mean, half)), word in rows]
             lines.append(f"{heading}: {'; '.join(notes)}.")
-        alt = f"Differences of accuracy with 95% intervals. {' '.join(lines)} Gray up to {self.margin:g} on both sides of 0."
-        return alt.replace(" -", " −")
+        gray = f"Gray: within {self.margin:g} of 0."
+        return f"Differences of accuracy with 95% intervals. {' '.join(lines)} {gray}".replace(" -", " −")
 
     def figure(self) -> "Figure":
         bottom = HEADING * len(self.groups) + ROW * sum(map(len, self.groups.values()))

@@ -11,6 +11,7 @@ from shared.figures.chart import GRID, INK, MUTED, PAPER, WIDTH, Chart, bare_axe
 from shared.stored_runs import verdict
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 HEADING, ROW, STEP = 26, 38, 0.05  # pixels, pixels, accuracy
@@ -76,7 +77,7 @@ class Forest(Chart):
         axes.text(WIDTH / 2, bottom + 34, f"difference of accuracy; gray: within {self.margin:g}", **small)
         return figure
 
-    def draw_interval(self, axes, y: float, mean: float, half: float, word: str) -> None:
+    def draw_interval(self, axes: "Axes", y: float, mean: float, half: float, word: str) -> None:
         """The margin, zero, the interval, filled if its sign is settled, and the verdict at its right."""
         from matplotlib.patches import Rectangle
 

@@ -270,7 +270,7 @@ def test_what_two_thresholds_can_be_right_about():
 
 @pytest.mark.parametrize("margin", [0.03, 0.005])
 def test_each_interval_of_the_forest_plot_is_where_its_numbers_and_its_verdict_are(margin):
-    groups = {"a": {"x": (0.1, 0.02), "y": (-0.008, 0.016)}, "b": {"z": (-0.02, 0.01), "v": (0.02, 0.04)}}
+    groups = {"a": {"x": (0.1, 0.02), "y": (-0.008, 0.016)}, "b": {"z": (-0.02, 0.01), "v": (0.01, 0.03)}}
     forest = Forest(groups, margin)
     (axes,) = forest.drawn_in_style().axes
     shown = {text.get_text(): text.get_position() for text in axes.texts}

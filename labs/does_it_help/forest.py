@@ -46,7 +46,7 @@ class Forest(Chart):
     def at(self, difference: float) -> float:
         """Where a difference is, in pixels from the left; a word has room at the right."""
         low, high = self.ends
-        return 6 + (WIDTH - 56) * (difference - low) / (high - low)
+        return 6 + (WIDTH - 60) * (difference - low) / (high - low)
 
     @property
     def alt(self) -> str:

@@ -126,7 +126,7 @@ def score_matrices(matrices: Mapping[str, Any], words: str, one_scale: Sequence[
         figure, panels = plt.subplots((len(matrices) + 1) // 2, 2, figsize=(4.2, 6.2), sharex=True, sharey=True)
         for axes, (name, scores) in zip(panels.flat, causal.items(), strict=True):
             lowest = low[name] if low[name] < high[name] else high[name] - 1  # equal scores are all the highest
-            axes.imshow(scores, cmap=shades, norm=Normalize(lowest, high[name]), clip_on=False)  # blends with a dark page
+            axes.imshow(scores, cmap=shades, norm=Normalize(lowest, high[name]), clip_on=False)
             axes.set(title=name, xticks=range(0, len(scores), 10), yticks=range(0, len(scores), 10))
         figure.supxlabel("position of the key; dark: a high score", size=11.5)
         figure.supylabel("position of the query", size=11.5)

@@ -40,7 +40,7 @@ TWO_HEADS = {
     "columns 0, 1": {"Q, K, V: n × 4 each"}, "columns 2, 3": {"Q, K, V: n × 4 each"},
     "attention 1": {"columns 0, 1"}, "attention 2": {"columns 2, 3"},
     "O0: n × 2": {"attention 1"}, "O1: n × 2": {"attention 2"},
-    "O0 beside O1: n × 4": {"O0: n × 2", "O1: n × 2"}, "times WO": {"O0 beside O1: n × 4"},
+    "concatenated: n × 4": {"O0: n × 2", "O1: n × 2"}, "times WO": {"concatenated: n × 4"},
 }  # fmt: skip
 
 

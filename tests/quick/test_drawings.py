@@ -13,6 +13,7 @@ from torch import nn
 from labs.a_language_model.drawing import shift_and_causal_mask
 from labs.a_pretrained_model import schematic
 from labs.a_question_from_the_text.schematic import two_thresholds
+from labs.does_it_help.forest import Forest
 from labs.induction_heads.schematic import induction_schematic
 from labs.keys.plane import key_plane
 from labs.longer_texts.schematic import arrows_in_a_plane
@@ -257,13 +258,43 @@ def test_keys_are_points_and_queries_arrows_of_one_length():
 
 def test_what_two_thresholds_can_be_right_about():
     """R is below, between or above them; the marker's place chooses the threshold."""
-    cells = [
-        text
-        for *_, text in texts(two_thresholds().svg)
-        if "/" in text[:3] or text.split()[0] in ("one", "both", "none")
+    svg, rows = two_thresholds().svg, {}
+    for x, y, text in texts(svg):
+        if text[0] in "+−" or text in ("one", "both", "none"):
+            rows.setdefault(round(y / 3), []).append((x, text))
+    drawn = [[text for _, text in sorted(row)] for _, row in sorted(rows.items())]
+    signs = [[R > threshold for R in (0, 1.5, 3)] for threshold in (1, 2)]  # marker first, marker second
+    expected = []
+    for answers in ((True, False), (False, True)):  # first review positive, second review positive
+        right = [[sign == answer for sign in row] for row, answer in zip(signs, answers, strict=True)]
+        for row, marks in zip(signs, right, strict=True):
+            expected.append([f"{'−+'[sign]} {'✗✓'[mark]}" for sign, mark in zip(row, marks, strict=True)])
+        expected.append([("none", "one", "both")[sum(zone)] for zone in zip(*right, strict=True)])
+    assert drawn == expected
+    # each zone is where R is: left of, between and right of the ticks of the thresholds
+    first, second = (x for x, _, text in texts(svg) if text in ("θ₁", "θ₂"))
+    assert all([x < first, first < x < second, second < x][zone] for row in rows.values()
+               for zone, (x, _) in enumerate(sorted(row)))  # fmt: skip
+
+
+@pytest.mark.parametrize("margin", [0.03, 0.005])
+def test_each_interval_of_the_forest_plot_is_where_its_numbers_and_its_verdict_are(margin):
+    groups = {"a": {"x": (0.1, 0.02), "y": (-0.008, 0.016)}, "b": {"z": (-0.02, 0.01), "v": (0.01, 0.03)}}
+    forest = Forest(groups, margin)
+    (axes,) = forest.drawn_in_style().axes
+    shown = {text.get_text(): text.get_position() for text in axes.texts}
+    pixels = (shown["0.10"][0] - shown["0.00"][0]) / 0.1  # of the axis, as labeled
+    bars = [segment for bar in axes.containers for segment in bar[2][0].get_segments()]
+    words = {"higher", "lower", "practically equal", "undecided"}
+    verdicts = [
+        (y, text.get_text()) for text in axes.texts if text.get_text() in words for _, y in [text.get_position()]
     ]
-    signs = [[R > threshold for threshold in (1, 2)] for R in (0, 1.5, 3)]
-    assert cells[:3] == [" / ".join("+" if positive else "−" for positive in pair) for pair in signs]
-    for row, right in ((cells[3:6], [True, False]), (cells[6:], [False, True])):
-        counts = [sum(a == b for a, b in zip(pair, right, strict=True)) for pair in signs]
-        assert row == [f"{('none', 'one', 'both')[count]} right" for count in counts]
+    bands, given = axes.patches, [row for group in groups.values() for row in group.values()]
+    for (left, right), band, (y, word), (mean, half) in zip(bars, bands, verdicts, given, strict=True):
+        ends = [(x - shown["0.00"][0]) / pixels for x, _ in (left, right)]
+        assert ends == pytest.approx([mean - half, mean + half])
+        assert band.get_width() / pixels == pytest.approx(2 * margin) and abs(y - left[1]) < 6
+        low, high = ends
+        equal = "practically equal" if max(-low, high) < margin else "undecided"
+        assert word == ("higher" if low > 0 else "lower" if high < 0 else equal)
+        assert f"{mean:.3f} ± {half:.3f}, {word}".replace("-", "−") in forest.alt

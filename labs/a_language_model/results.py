@@ -62,12 +62,6 @@ def with_gains() -> dict[str, np.ndarray]:
     return {stage + notes.get(stage, ""): losses(stage) for stage in PARTS}
 
 
-def with_means() -> dict[str, np.ndarray]:
-    """The losses of the last of these stages and of those without a new part, by name and, of several seeds, mean."""
-    found = {stage: losses(stage) for stage in (PARTS[-1], *LONGER)}
-    return {stage + (f": mean {row.mean():.2f}" if len(row) > 1 else ""): row for stage, row in found.items()}
-
-
 def leads() -> dict[str, list[float]]:
     """How far each model is ahead of counting, in nats, and half of the 95% interval over test texts."""
     found = {name: runs_of(name)[0]["counting minus model"] for name in COMPARED}

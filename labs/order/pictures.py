@@ -107,7 +107,7 @@ class Filling(Chart):
         bottom = high * rows
         axes.text(2, bottom + 6, "rows: queries, columns: keys", color=MUTED, fontsize=11)
         for x, alpha, meaning in ((2, 1, "new row"), (100, 0.35, "as before")):
-            look = {"facecolor": COLOUR, "alpha": alpha, "linewidth": 0, "gid": "part:key"}
+            look: dict[str, Any] = {"facecolor": COLOUR, "alpha": alpha, "linewidth": 0, "gid": "part:key"}
             axes.add_patch(Rectangle((x, bottom + 18), 12, 12, **look))
             axes.text(x + 18, bottom + 28, meaning, fontsize=11)
         return figure

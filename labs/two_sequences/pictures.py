@@ -113,7 +113,7 @@ class Patches(Chart):
             thick = 0.8 + 20 * float(weight)
             inside = thick / 2
             at = left + patch * column + inside, top + patch * row + inside
-            look = {"edgecolor": COLOURS[0], "linewidth": thick, "gid": "part:frame"}
+            look: dict[str, Any] = {"edgecolor": COLOURS[0], "linewidth": thick, "gid": "part:of-patch"}
             axes.add_patch(Rectangle(at, patch - thick, patch - thick, facecolor="none", joinstyle="miter", **look))
             middle = left + patch * (column + 0.5), top + patch * (row + 0.5) + 4
             paper = {"facecolor": PAPER, "linewidth": 0, "pad": 1}

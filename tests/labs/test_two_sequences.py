@@ -207,8 +207,8 @@ def test_a_patch_has_its_weight_as_a_number_and_as_a_frame_inside_it():
     weights[1, 2], pixels[3, 5] = 0.6, 1.0
     chart = Patches(pixels, weights, "A dot")
     (axes,) = chart.figure().axes
-    frames = [p for p in axes.patches if p.get_gid() == "part:frame"]
-    cells = [p for p in axes.patches if p.get_gid() != "part:frame"]
+    frames = [p for p in axes.patches if p.get_gid() == "part:of-patch"]
+    cells = [p for p in axes.patches if p.get_gid() != "part:of-patch"]
     assert [text.get_text() for text in axes.texts] == [
         "A dot",
         *[f".{round(100 * w):02}" for w in weights.flatten().tolist()],

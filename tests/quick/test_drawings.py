@@ -34,8 +34,8 @@ POST_NORM = {
     "x for the next layer": {"layer norm 2"},
 }  # fmt: skip
 INDUCTION = {
-    "layer 1: one position back": {"c 1", "B 1"}, "B, after c": {"layer 1: one position back"},
-    "layer 2: what came after c?": {"B, after c", "c 2"}, "B 2": {"layer 2: what came after c?"},
+    "previous-token head": {"c 1"}, "B, note: after c": {"previous-token head", "B"},
+    "induction head": {"B, note: after c", "c 2"}, "prediction: B": {"induction head"},
 }  # fmt: skip
 TWO_HEADS = {
     "columns 0, 1": {"Q, K, V: n × 4 each"}, "columns 2, 3": {"Q, K, V: n × 4 each"},
@@ -195,6 +195,9 @@ def test_each_token_attends_to_itself_and_what_is_before_it_and_a_step_adds_one_
         cached = sorted(rectangles(svg, role))
         assert len(cached) == len(tokens), "a key and a value of each token"
         assert [opacity > 0.3 for *_, opacity in cached] == [token in prompt for token in tokens]
+        added = {x + wide / 2 for x, _, wide, _, opacity in cached if opacity < 0.3}
+        plus = [x for x, y, text in texts(svg) if text == "+" and any(0 < y - top < 20 for _, top, *_ in cached)]
+        assert sorted(plus) == sorted(added), "a plus where a step adds what the prompt did not"
     assert [text for *_, text in texts(svg) if text.startswith("step")] == [
         f"step {1 + n}" for n in range(len(written))
     ]
@@ -217,7 +220,9 @@ def test_the_bar_after_each_score_is_the_softmax_so_far(scores, values):
         tops = sorted((y, y + height) for bar in bars[:count] for x, y, _, height, _ in bar if x == at)
         assert all(abs(below - above) < 0.11 for (_, below), (above, _) in zip(tops, tops[1:], strict=False))
         assert f"sum {powers.sum() / powers.max():.2f}" in words
-        assert f"mean {powers @ values[:count] / powers.sum():.1f}" in words
+        assert f"output {powers @ values[:count] / powers.sum():.1f}" in words
+        assert {f"score {scores[count - 1]:g}", f"value {values[count - 1]:g}"} <= {*words}
+        assert {f"{term:.2f}" for term in powers / powers.max()} <= {*words}, "each term has its number"
     factors = [float(word[2:]) for word in words if word.startswith("×")]
     largest = [max(scores[:count]) for count in (1, 2, 3)]
     assert factors == pytest.approx([math.exp(a - b) for a, b in zip(largest, largest[1:], strict=False)], rel=0.05)
@@ -226,18 +231,21 @@ def test_the_bar_after_each_score_is_the_softmax_so_far(scores, values):
 @pytest.mark.parametrize("tips", [((1, 2), (-1, 0.5)), ((2, 0), (0, -1)), ((-1, -1), (1, -1)), ((1, 1), (2, -1))])
 def test_arrows_have_the_direction_and_the_length_of_their_vectors_and_the_arc_is_about_the_origin(tips):
     panel = [(str(n), tip, "query") for n, tip in enumerate(tips)]
-    svg = arrows_in_a_plane([("", panel), ("", panel)], "two", arcs=True).svg
+    svg = arrows_in_a_plane([("", panel), ("", panel), ("", panel)], "three").svg
     lines, arcs = lines_of(svg), re.findall(r'd="M(\S+) (\S+)A22 22 0 0 ([01]) (\S+) (\S+)"', svg)
     longest = max(math.hypot(*tip) for tip in tips)
     for number, line in enumerate(lines):
         (x0, y0), *_, (x, y) = line
-        assert ((x - x0) * longest / 54, (y0 - y) * longest / 54) == pytest.approx(tips[number % 2], abs=0.01)
+        assert ((x - x0) * longest / 58, (y0 - y) * longest / 58) == pytest.approx(tips[number % 2], abs=0.01)
     for arc, line in zip(arcs, lines[::2], strict=True):
         (ax, ay, sweep, bx, by), (x0, y0) = map(float, arc), line[0]
         turn = (math.atan2(by - y0, bx - x0) - math.atan2(ay - y0, ax - x0) + math.pi) % (2 * math.pi) - math.pi
         assert sweep == (turn > 0), "downwards is positive in SVG; the other way the arc bulges inwards"
         for (x, y), tip in zip(((ax, ay), (bx, by)), tips, strict=True):
             assert math.atan2(y0 - y, x - x0) == pytest.approx(math.atan2(*tip[::-1]), abs=0.01)
+        assert f"angle {abs(turn):.2f}" in [text for *_, text in texts(svg)]
+    high = float(re.search(r'viewBox="\S+ \S+ \S+ (\S+)"', svg)[1])
+    assert all(-20 < y < high - 20 for line in lines for _, y in line), "no arrow leaves the drawing"
 
 
 def test_keys_are_points_and_queries_arrows_of_one_length():

@@ -14,7 +14,7 @@ def shift_and_causal_mask() -> Drawing:
     left, top, cell = 60, 44, 36
     right = left + cell * len(inputs)
     lines = [
-        svg.text(left + cell * len(inputs) / 2, -2, "attends to", 12, colour=MUTED),
+        svg.text(left + cell * len(inputs) / 2, 16, "attends to", 12, colour=MUTED),
         svg.text(left - 8, top - 8, "input", 12, anchor="end", colour=MUTED),
         svg.text(right + 30, top - 8, "target", 12, anchor="start", colour=MUTED),
     ]

@@ -1,13 +1,26 @@
 """What the lab shows of a model: its tokens as they are spelled, and who attends to whom."""
 
 import json
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import torch
 from tokenizers import Tokenizer
 from torch import Tensor
 
+from shared import figures
+from shared.cafe import DRINKS
 from shared.review_writer import TOKENIZER
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class ArcsOfDrinks(figures.Arcs):
+    """The arcs of an evening that begin at a drink; those of names are left out."""
+
+    @cached_property
+    def arcs(self) -> list[tuple[int, int, float]]:
+        return [arc for arc in super().arcs if self.words[arc[0]] in DRINKS]
 
 
 def spelled(tokenizer: Tokenizer, text: str) -> list[str]:

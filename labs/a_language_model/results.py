@@ -24,7 +24,7 @@ LONGER = list(STAGES)[6:]  # those without a new part
 BY_HEART = {  # passes through the training text; the last makes 20
     "10 passes": "+ larger",
     "20 passes": "twice as long",
-    "dropout": "with dropout, twice as long",
+    "20 passes, dropout": "with dropout, twice as long",
 }
 COMPARED = [*LONGER, *FURTHER]  # with counting
 CHANGED = PARTS[-1]  # what the controls change
@@ -55,10 +55,17 @@ def gains() -> dict[str, list]:
     return {after: _gain(before, after) for before, after in pairwise(PARTS)} | again
 
 
+def with_gains() -> dict[str, np.ndarray]:
+    """The losses of each stage with one part more, by its name and what the part gains."""
+    found = gains()
+    notes = {stage: f": gain {found[stage][0]:.3f}".replace("-", "−") for stage in found}
+    return {stage + notes.get(stage, ""): losses(stage) for stage in PARTS}
+
+
 def leads() -> dict[str, list[float]]:
     """How far each model is ahead of counting, in nats, and half of the 95% interval over test texts."""
     found = {name: runs_of(name)[0]["counting minus model"] for name in COMPARED}
-    return found | {"… second seed": runs_of(BEST)[1]["counting minus model"]}
+    return found | {"the same, second seed": runs_of(BEST)[1]["counting minus model"]}
 
 
 def changes() -> dict[str, float]:

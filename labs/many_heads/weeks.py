@@ -9,8 +9,8 @@ from torch import Tensor
 
 from shared import figures
 
-LOOKS = ("input", 0.4), ("key", 0.5), ("query", 1.0)  # the color and opacity of each cloud, in the order of drawing
-DRAWN = 500  # points of a cloud: of 2,000, a page would become four times as heavy, and a picture no clearer
+LOOKS = ("input", 0.35), ("key", 0.9), ("query", 0.9)  # the color and opacity of each cloud, in the order of drawing
+DRAWN, JOINED = 200, 25  # points of a cloud, so that each is seen; how many of them have a line to where they belong
 
 
 def best_line(points: Tensor) -> tuple[Tensor, float]:
@@ -20,7 +20,7 @@ def best_line(points: Tensor) -> tuple[Tensor, float]:
     """
     center = points.mean(dim=0)  # (2,)
     _, lengths, directions = torch.linalg.svd(points - center, full_matrices=False)  # (2,), (2, 2)
-    ends = center + torch.tensor([[-0.55], [0.55]]) * directions[0]  # (2, 2)
+    ends = center + torch.tensor([[-0.5], [0.5]]) * directions[0]  # (2, 2)
     return ends, (lengths[1] ** 2 / (lengths**2).sum()).item()
 
 
@@ -32,26 +32,46 @@ def dots(points: Tensor) -> Tensor:
     return torch.stack([points, end, torch.full_like(points, torch.nan)], dim=1).flatten(0, 1)
 
 
-def picture(clouds: Mapping[str, Tensor], line: Tensor | None = None) -> figures.Plot:
+def nearest(points: Tensor, line: Tensor) -> Tensor:
+    """The point of a line, given by two of its points (2, 2), that is nearest to each point, (points, 2)."""
+    along = (line[1] - line[0]) / (line[1] - line[0]).norm()  # (2,)
+    return line[0] + ((points - line[0]) @ along)[:, None] * along
+
+
+def picture(
+    clouds: Mapping[str, Tensor], title: str, line: Tensor | None = None, ends: Tensor | None = None
+) -> figures.Plot:
     """Clouds of points by their names, each (points, 2), and a line between two points, (2, 2).
 
-    Drawn are the first 500 points of each; what is said of a cloud is said of all.
+    Hairlines lead from some points of the first cloud to `ends`, (points, 2), or to the line. Drawn are the first 200
+    points of each cloud; what is said of a cloud is said of all.
     """
-    labels, words = [], []
+    first, labels, words = next(iter(clouds.values())), [], []
     with matplotlib.rc_context(figures.STYLE | {"path.simplify": False, "lines.solid_capstyle": "round"}):
-        figure = Figure(figsize=(4.2, 4.2))
+        figure = Figure(figsize=(4.2, 4.9))
         axes = figure.subplots()
-        axes.set(xlabel="warmest day", ylabel="coldest day", xlim=(-0.35, 1.15), ylim=(-1.15, 0.35))
+        axes.set(xlabel="warmest day", ylabel="coldest day", xlim=(-0.35, 1.15), ylim=(-1.15, 0.5), aspect="equal")
+        axes.set_title(title, fontweight="bold")
         for (name, points), (role, opacity) in zip(clouds.items(), LOOKS, strict=False):
-            labels.append((name, figures.ROLES[role][0]))
-            axes.plot(*dots(points[:DRAWN]).T, color=labels[-1][1], alpha=opacity, linewidth=1.9)
-            across = best_line(points)[1]
-            spread = f"spread over the plane, {across:.2f} of the variance across their own best line"
-            words.append(f"{name}, {'all on one line' if across < 1e-6 else spread}")
+            color, across = figures.ROLES[role][0], best_line(points)[1]
+            axes.plot(*dots(points[:DRAWN]).T, color=color, alpha=opacity, linewidth=2.6, snap=False)
+            if across < 1e-6:  # its name is at its upper end
+                x, y = points[points[:DRAWN, 1].argmax()].tolist()
+                side = "left" if x < 0.6 else "right"
+                axes.text(x + (0.03 if side == "left" else -0.03), y, name, color=color, ha=side)
+                words.append(f"{name}, all on one line")
+            else:
+                labels.append((name, color))
+                words.append(f"{name}, spread over the plane, {across:.2f} of the variance across their own best line")
         if line is not None:
-            labels.append(("the best line", figures.ROLES["output"][0]))
+            ends, around = nearest(first, line), first - first.mean(dim=0)
+            unexplained = ((first - ends) ** 2).sum() / (around**2).sum()
+            labels.append((f"the closest line: {unexplained:.2f} unexplained", figures.ROLES["output"][0]))
             axes.plot(line[:, 0], line[:, 1], color=labels[-1][1])
-            words.append("a line through them")
+            words.append(f"{labels[-1][0]}, with the distances of {JOINED} weeks")
+        if ends is not None:
+            hairs = torch.stack([first, ends, torch.full_like(first, torch.nan)], dim=1)[:JOINED].flatten(0, 1)
+            axes.plot(*hairs.T, color=figures.ROLES["input"][0], linewidth=0.7, zorder=1)
         for place, (name, color) in enumerate(labels):
-            axes.text(0.04, 0.94 - 0.07 * place, name, color=color, transform=axes.transAxes)
-    return figures.Plot(figure, f"Points, the warmest day to the right and the coldest upwards: {'; '.join(words)}.")
+            axes.text(0.04, 0.94 - 0.065 * place, name, color=color, transform=axes.transAxes)
+    return figures.Plot(figure, f"{title}. The warmest day to the right, the coldest upwards: {'; '.join(words)}.")

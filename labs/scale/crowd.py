@@ -124,11 +124,12 @@ def friend_is_the_favorite(guests: int, d_k: int, unit: bool) -> float:
 
 
 def draw_two_rooms() -> figures.Cafes:
-    """The same four guests twice; what they look for and are found by is three times as long in the second room."""
+    """The same four guests twice; in the second room, queries and keys are three times as long."""
     guests: dict[str, Any] = {
         "names": ["Ada", "Ben", "Cleo", "Dan"],
         "drinks": ["tea", "coffee", "juice", "tea"],
         "friends": ["Cleo", "Ada", "Dan", "Ada"],
         "attending": "Ada",
     }
-    return figures.Cafes([figures.Cafe(**guests, factor=f, title=f"Times {f}", width=150) for f in (1, 3)])
+    titles = {1: "scores as they are", 3: "scores × 9"}
+    return figures.Cafes([figures.Cafe(**guests, factor=f, title=title, width=150) for f, title in titles.items()])

@@ -51,9 +51,9 @@ def accuracies(name: str) -> np.ndarray:
     return np.array([stored[f"{name}, seed {seed}"] for seed in SEEDS])
 
 
-def mean_curve(name: str) -> np.ndarray:
-    """The mean over the seeds, as points (steps, accuracy), (measurements, 2)."""
-    return crowd.over_steps(accuracies(name).mean(axis=0))
+def curves(name: str) -> np.ndarray:
+    """The stored accuracies as points (steps, accuracy), (seeds, measurements, 2)."""
+    return np.array([crowd.over_steps(of_seed) for of_seed in accuracies(name)])
 
 
 if __name__ == "__main__":

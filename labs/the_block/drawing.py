@@ -18,5 +18,8 @@ def block_schematic() -> Drawing:
         "one from x to the "
         "first sum and one from there to the second: the residual stream."
     )
-    stream = svg.text(52, 140, "residual stream", 12, turn=-90, colour=svg.MUTED)
+    stream = "".join(
+        svg.text(52, middle, "residual stream", 12, turn=-90, colour=svg.MUTED)
+        for middle in (122, 302)  # of both lines
+    )
     return stack(boxes, [(0, 3), (3, 6)], 60, alt, stream)

@@ -1,20 +1,23 @@
-"""What *Two sequences* draws besides the street: encoder, decoder and encoder-decoder as masks."""
+"""What *Two sequences* draws besides the street: three kinds of Transformer as masks, and a digit's patches."""
 
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from shared.colours import ROLES
-from shared.figures.chart import GRID, MUTED, WIDTH, Chart, bare_axes
+from shared.figures.cafe import short
+from shared.figures.chart import GRID, INK, MUTED, PAPER, WIDTH, Chart, bare_axes
 from shared.model import causal_mask
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-GAP, TOP = 22, 24  # pixels
+GAP, TOP, LETTERS = 22, 40, 11  # pixels: between squares, above them, of a letter
+SIDE = 232  # pixels of a digit
 COLOURS = ROLES["weight"][0], ROLES["query"][0]  # within a sequence, from one to the other
 
 
@@ -53,7 +56,12 @@ class Families(Chart):
 
         sizes = [len(panel) for panel in self.panels.values()]
         cell = (WIDTH - GAP * (len(sizes) - 1) - 2) / sum(sizes)
-        figure, axes = bare_axes(WIDTH, TOP + cell * max(sizes) + 2)
+        bottom = TOP + cell * max(sizes)
+        figure, axes = bare_axes(WIDTH, bottom + 44)
+        axes.text(2, bottom + 18, "rows: queries, columns: keys", color=MUTED, fontsize=LETTERS)
+        for x, colour, name in ((2, COLOURS[0], "self-attention"), (120, COLOURS[1], "cross-attention")):
+            axes.add_patch(Rectangle((x, bottom + 28), 12, 12, facecolor=colour, linewidth=0, gid="part:key"))
+            axes.text(x + 18, bottom + 38, name, fontsize=LETTERS)
         left = 1.0
         for name, panel in self.panels.items():
             axes.text(left + cell * len(panel) / 2, 14, name, ha="center", fontsize=11, color=MUTED)
@@ -64,4 +72,50 @@ class Families(Chart):
                     look = {"facecolor": COLOURS[kind], "linewidth": 0}
                 axes.add_patch(Rectangle((left + cell * column, TOP + cell * row), cell - 1.5, cell - 1.5, **look))
             left += cell * len(panel) + GAP
+        start = 0
+        for name, count in (("read", self.reads), ("written", self.writes)):
+            middle = cell * (start + count / 2)  # of both its columns and its rows in the last square
+            look = {"ha": "center", "fontsize": LETTERS}
+            axes.text(WIDTH - 1 - cell * sizes[-1] + middle, TOP - 6, name, **look)
+            axes.text(WIDTH - 1 - cell * sizes[-1] - 8, TOP + middle, name, rotation=90, va="center", **look)
+            start += count
+        return figure
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Patches(Chart):
+    """A picture in gray, and the weights of its patches as numbers and as frames, as thick as they are large.
+
+    Args:
+        pixels: (height, width), from 0 to 1.
+        weights: (rows, columns) of patches.
+    """
+
+    pixels: Tensor
+    weights: Tensor
+    title: str
+
+    @property
+    def alt(self) -> str:
+        rows = "; ".join(", ".join(map(short, row)) for row in self.weights.tolist())
+        return f"{self.title}. Weights of the patches, row by row: {rows}."
+
+    def figure(self) -> "Figure":
+        from matplotlib.patches import Rectangle
+
+        cell, patch = SIDE / len(self.pixels), SIDE / len(self.weights)
+        left, top = (WIDTH - SIDE) / 2, 26
+        figure, axes = bare_axes(WIDTH, top + SIDE + 4, self.title)
+        for (row, column), ink in np.ndenumerate(self.pixels.numpy()):
+            at = left + cell * column, top + cell * row
+            axes.add_patch(Rectangle(at, cell, cell, facecolor=ROLES["input"][0], alpha=0.6 * float(ink), linewidth=0))
+        for (row, column), weight in np.ndenumerate(self.weights.numpy()):
+            thick = 0.8 + 20 * float(weight)
+            inside = thick / 2
+            at = left + patch * column + inside, top + patch * row + inside
+            look: dict[str, Any] = {"edgecolor": COLOURS[0], "linewidth": thick, "gid": "part:of-patch"}
+            axes.add_patch(Rectangle(at, patch - thick, patch - thick, facecolor="none", joinstyle="miter", **look))
+            middle = left + patch * (column + 0.5), top + patch * (row + 0.5) + 4
+            paper = {"facecolor": PAPER, "linewidth": 0, "pad": 1}
+            axes.text(*middle, short(float(weight)), ha="center", fontsize=LETTERS, color=INK, bbox=paper)
         return figure

@@ -142,18 +142,19 @@ class Street(Chart):
 
     @cached_property
     def guests(self) -> list[Guest]:
-        """Those here, then those there; both columns have the same middle."""
-        middle = TOP + STEP * THERE / 2
+        """Those here, then those there; both columns begin at the top."""
         return [
-            Guest(name, drink, x, middle + STEP * (place - (len(names) - 1) / 2), RADIUS)
+            Guest(name, drink, x, TOP + STEP * (place + 0.5), RADIUS)
             for x, names, drinks in ((LEFT, NAMES_HERE, DRINKS_HERE), (WIDTH - LEFT, NAMES_THERE, DRINKS_THERE))
             for place, (name, drink) in enumerate(zip(names, drinks, strict=True))
         ]
 
     @cached_property
     def arrows(self) -> list[Arrow]:
-        """To friends, then to whom a guest attends; chairs there are counted on from those here."""
-        arrows = [Arrow(place, HERE + NAMES_THERE.index(friend), 0, "friend") for place, friend in enumerate(FRIENDS)]
+        """To friends, then to whom a guest attends, which hides the arrow to its friend; chairs there are counted on
+        from those here."""
+        arrows = [Arrow(place, HERE + NAMES_THERE.index(friend), 0, "friend") for place, friend in enumerate(FRIENDS)
+                  if NAMES_HERE[place] != self.attending]  # fmt: skip
         for place, row in enumerate([] if self.weights is None else self.weights.tolist()):
             if self.attending in (None, NAMES_HERE[place]):
                 arrows += [Arrow(place, HERE + chair, weight, "attention") for chair, weight in enumerate(row)
@@ -189,6 +190,6 @@ class Street(Chart):
             for below, (text, colour, weight) in enumerate(lines):
                 y = guest.y + 13 * (below - (len(lines) - 1) / 2) + 4
                 axes.text(guest.x, y, text, ha="center", fontsize=11, color=colour, fontweight=weight)
-        for x, title in ((LEFT, "here"), (WIDTH - LEFT, "there")):
-            axes.text(x, 14, title, ha="center", fontweight="bold")
+        for x, title, side in ((2, "here", "left"), (WIDTH - 2, "there, across the street", "right")):
+            axes.text(x, 14, title, ha=side, fontweight="bold")
         return figure

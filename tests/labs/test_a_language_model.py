@@ -12,7 +12,7 @@ from torch import nn
 from torch.nn.functional import cross_entropy
 
 from labs.a_language_model import notepad, results
-from labs.a_language_model.patterns import attention_patterns
+from labs.a_language_model.patterns import ArcsOfDrinks, attention_patterns
 from labs.a_language_model.reviews_as_tokens import TOKENS, random_windows, tokenizer_with
 from labs.a_language_model.stages import (
     BATCH,
@@ -287,9 +287,27 @@ def test_the_lab_s_gains_and_leads_are_differences_of_the_stored_losses():
     assert gains["… trained longer"] == [round(longer, 3), "one seed", "a hint"]
     counted = results.STORED["Kneser-Ney"]
     order = str(counted["order"])
-    for name, seed in (("with dropout, twice as long", 0), ("… second seed", 1)):
+    for name, seed in (("with dropout, twice as long", 0), ("the same, second seed", 1)):
         expected = counted["test"][order][0] - loss("with dropout, twice as long", seed)
         assert results.leads()[name][0] == pytest.approx(expected, abs=2e-4)
+
+
+def test_rows_say_what_a_part_gains():
+    rows = results.with_gains()
+    assert [name.split(":")[0] for name in rows] == list(STAGES)[:6] and list(rows)[0] == "tokens alone"
+    for (_, before), (name, after) in zip(list(rows.items()), list(rows.items())[1:], strict=False):
+        said = float(name.split(": gain ")[1].replace("−", "-"))
+        assert said == pytest.approx(sum(before) / 3 - sum(after) / 3, abs=6e-4), name
+
+
+def test_only_arcs_of_drinks_are_drawn_and_all_that_are_wide_enough():
+    words, weights = "<START> Ada tea Ben milk".split(), torch.eye(5) * 0.5
+    weights[:, 1] += 0.35
+    weights[:, 3] += 0.15
+    chart = ArcsOfDrinks(words, weights, least=0.3)
+    arcs = [(query, key, round(weight, 2)) for query, key, weight in chart.arcs]
+    assert arcs == [(2, 1, 0.35), (2, 2, 0.5), (4, 1, 0.35), (4, 4, 0.5)]
+    assert "Ben attends" not in chart.alt and chart.figure().axes
 
 
 def test_a_gradient_longer_than_1_is_shortened_to_1_and_a_shorter_one_stays():

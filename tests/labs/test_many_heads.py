@@ -1,10 +1,13 @@
-"""*Many heads*: the bound for one head is what every line through the weeks leaves unexplained, and the exact 3/7."""
+"""*Many heads*: the bound for one head is what every line through the weeks leaves unexplained, and the exact 3/7; and
+what is drawn is what is said.
+"""
 
 import math
 
 import torch
 
-from labs.many_heads.weeks import best_line
+from labs.many_heads.drawing import patterns
+from labs.many_heads.weeks import DRAWN, JOINED, best_line, picture
 
 
 def weeks(count, seed):
@@ -27,3 +30,46 @@ def test_no_line_in_any_direction_leaves_less_unexplained_than_the_best():
 
 def test_for_seven_independent_days_the_best_line_leaves_three_sevenths():
     assert abs(best_line(weeks(200_000, seed=0).float())[1] - 3 / 7) < 0.005
+
+
+def lines_of(plot):
+    """The points of each line of a plot by the number of its points, those of strokes and hairlines without gaps."""
+    found = [torch.tensor(line.get_xydata()) for line in plot.figure().axes[0].lines]
+    return [points[~points.isnan().any(dim=1)] for points in found]
+
+
+def test_the_hairlines_are_the_distances_that_the_line_leaves_unexplained():
+    points = weeks(200, seed=5).float()
+    line, bound = best_line(points)
+    plot = picture({"weeks": points}, "Weeks", line)
+    strokes, drawn, hairs = lines_of(plot)
+    assert len(strokes) == 2 * min(DRAWN, len(points)) and len(hairs) == 2 * JOINED
+    torch.testing.assert_close(drawn.float(), line)
+    along = (line[1] - line[0]).double()
+    for week, foot in hairs.view(JOINED, 2, 2):
+        on_the_line = (foot - line[0]) @ along / along.norm() ** 2 * along + line[0]
+        assert torch.allclose(foot, on_the_line, atol=1e-5) and abs((week - foot) @ along) < 1e-5, "at right angles"
+    assert f"the closest line: {bound:.2f} unexplained" in [text.get_text() for text in plot.figure().axes[0].texts]
+
+
+def test_the_name_of_answers_on_one_line_is_at_the_line_and_of_others_in_the_corner():
+    right, on_a_line = weeks(100, seed=6).float(), torch.linspace(0, 0.4, 100)[:, None] * torch.tensor([1.0, 0.5])
+    (axes,) = picture({"right": right, "one head": on_a_line}, "Weeks", ends=on_a_line).figure().axes
+    places = {text.get_text(): text for text in axes.texts}
+    (x, y), corner = places["one head"].get_position(), places["right"].get_position()
+    assert 0.4 < x < 0.5 and abs(y - 0.2) < 0.01 and corner == (0.04, 0.94)
+    assert places["one head"].get_color() == axes.lines[1].get_color() != places["right"].get_color()
+
+
+def test_each_head_has_a_row_for_each_real_word_and_no_row_reads_padding():
+    weights, words = torch.rand(3, 4, 4), ["a", "b", "c", "<pad>"]
+    weights[:, :, 3] = 0
+    chart = patterns(weights, words)
+    for head in range(3):
+        for i in range(3):
+            row = head * 4 + i
+            assert chart.row_labels[row] == f"head {head}: {words[i]}" and list(chart.column_labels) == words
+            for j in range(3):
+                assert abs(chart.tiles[row, j] - weights[head, i, j].item()) < 1e-6
+            assert (row, 3) in chart.cells and (row, 3) not in chart.tiles, "the column of padding is empty"
+    assert len(chart.tiles) == 27 and chart.shape == (11, 4)

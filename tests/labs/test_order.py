@@ -17,9 +17,9 @@ from torch import nn
 import checks
 from checks import engine
 from labs.order import exercises
-from labs.order.pictures import Filling, as_one_head, counting_rule, table
+from labs.order.pictures import Clocks, Filling, as_one_head, counting_rule, table
 from shared import cafe
-from shared.model import causal_mask, masked_softmax
+from shared.model import causal_mask, masked_softmax, sinusoidal_positions
 
 engine.SECONDS = 120.0  # the machine that runs the tests may be busy
 
@@ -76,11 +76,47 @@ def test_the_triangle_fills_row_by_row_and_what_is_filled_stays():
 def test_the_triangle_is_drawn_as_its_data_say_and_fits():
     chart = Filling(WORDS)
     (axes,) = chart.figure().axes
-    filled = [patch for patch in axes.patches if isinstance(patch, Rectangle) and patch.get_facecolor()[3] > 0]
+    rectangles = [patch for patch in axes.patches if isinstance(patch, Rectangle) and patch.get_facecolor()[3] > 0]
+    filled = [patch for patch in rectangles if patch.get_gid() != "part:key"]
     strong = [patch for patch in filled if patch.get_facecolor()[3] == 1]
     assert len(filled) == sum(map(len, chart.panels)) and len(strong) == 1 + 2 + 3 + 4 + 5
     assert all(0 <= patch.get_x() and patch.get_x() + patch.get_width() <= axes.get_xlim()[1] for patch in axes.patches)
-    assert [text.get_text() for text in axes.texts] == WORDS
+    words = [text for text in axes.texts if text.get_fontweight() == "bold"]
+    assert [text.get_text().removeprefix("… ") for text in words] == WORDS
+    keys = {round(p.get_facecolor()[3], 2): p.get_y() for p in rectangles if p.get_gid() == "part:key"}
+    assert sorted(keys) == [0.35, 1] and keys[1] > max(patch.get_y() for patch in filled), "below all panels"
+    assert [text.get_text() for text in axes.texts][-2:] == ["new row", "as before"]
+
+
+def test_each_chair_has_its_number_between_its_guest_and_the_table_s_middle():
+    chart = table(cafe.draw_cafes(1, seed=4), title="The table")
+    (axes,) = chart.figure().axes
+    numbers = {
+        text.get_text(): text.get_position() for text in axes.texts if str(text.get_gid()).startswith("part:chair")
+    }
+    middle = [sum(x) / 8 for x in zip(*numbers.values(), strict=True)]
+    for chair, guest in enumerate(chart.guests):
+        x, y = numbers[str(chair)]
+        toward = math.hypot(guest.x - x, guest.y - y) + math.hypot(middle[0] - x, middle[1] - y)
+        assert toward < math.hypot(guest.x - middle[0], guest.y - middle[1]) + 2
+        assert math.hypot(guest.x - x, guest.y - y) > guest.radius + 8, "the number is not on the card"
+
+
+def test_a_hand_turns_by_the_same_angle_from_chair_to_chair_and_no_two_chairs_show_the_same_time():
+    chart, pairs = Clocks(sinusoidal_positions(8, 32), (0, 2, 5, 12)), (0, 2, 5, 12)
+    (axes,) = chart.figure().axes
+    drawn = [line.get_xydata() for line in axes.lines if line.get_gid() == "part:hand"]
+    assert len(drawn) == 32
+    times = []
+    for row, pair in enumerate(pairs):
+        hands = [(tip - middle) * (1, -1) for middle, tip in drawn[8 * row : 8 * row + 8]]  # up is positive
+        angles = [math.atan2(*hand) % math.tau for hand in hands]  # from twelve, to the right
+        for chair, angle in enumerate(angles):
+            assert math.isclose(angle, chair * 1000 ** (-pair / 16) % math.tau, abs_tol=1e-4)
+        times.append(angles)
+    assert all(math.dist(a, b) > 0.1 for i, a in enumerate(zip(*times, strict=True))
+               for b in list(zip(*times, strict=True))[:i])  # fmt: skip
+    assert "columns 0 and 1, 57.3 degrees" in chart.alt
 
 
 def by_loops(layer, x, mask):

@@ -18,7 +18,7 @@ import checks
 from checks import engine
 from labs.two_sequences import dates, exercises, two_cafes
 from labs.two_sequences.decoder import as_pytorch_s
-from labs.two_sequences.pictures import COLOURS, Families
+from labs.two_sequences.pictures import COLOURS, Families, Patches
 from shared.cafe import DRINKS, NAMES
 from shared.cost import multiplications
 from shared.model import TransformerBlock, causal_mask, masked_softmax
@@ -97,6 +97,8 @@ def test_an_arrow_is_drawn_for_each_weight_that_is_large_enough():
     chart = two_cafes.Street(weights, "Ada")
     assert [(a.target, round(a.weight, 2)) for a in chart.arrows if a.kind == "attention"] == [(3, 0.9), (4, 0.06)]
     assert "Ada attends to Dan .90." in chart.alt and "Ben attends" not in chart.alt
+    assert [a.source for a in chart.arrows if a.kind == "friend"] == [1, 2], "Ada's friend is in the picture before"
+    assert chart.guests[0].y == chart.guests[3].y, "both columns begin at the top"
     chart.figure()
 
 
@@ -186,8 +188,37 @@ def test_the_families_are_drawn_as_their_masks_say():
     (axes,) = chart.figure().axes
     from matplotlib.colors import to_hex
 
-    filled = [to_hex(p.get_facecolor()) for p in axes.patches if isinstance(p, Rectangle) and p.get_facecolor()[3] > 0]
+    drawn = [p for p in axes.patches if isinstance(p, Rectangle) and p.get_facecolor()[3] > 0]
+    filled = [to_hex(p.get_facecolor()) for p in drawn if p.get_gid() != "part:key"]
     assert filled.count(COLOURS[1]) == 12 and filled.count(COLOURS[0]) == 16 + 10 + 16 + 6
+    # names stand above the columns and beside the rows of the last square, and the key names both colors
+    across = [p for p in drawn if to_hex(p.get_facecolor()) == COLOURS[1] and p.get_gid() != "part:key"]
+    (read, written), words = (min(p.get_x() for p in across), max(p.get_y() for p in across)), axes.texts
+    places = {(text.get_text(), bool(text.get_rotation())): text.get_position() for text in words}
+    assert places["read", False][0] > read and places["written", False][0] > max(p.get_x() for p in across)
+    assert min(p.get_y() for p in across) < places["written", True][1] < written + 12
+    assert places["read", True][1] < min(p.get_y() for p in across) and places["read", True][0] < read
+    keys = {to_hex(p.get_facecolor()): p.get_y() for p in drawn if p.get_gid() == "part:key"}
+    assert list(keys) == list(COLOURS) and {"self-attention", "cross-attention"} <= {text.get_text() for text in words}
+
+
+def test_a_patch_has_its_weight_as_a_number_and_as_a_frame_inside_it():
+    pixels, weights = torch.zeros(6, 6), torch.full((3, 3), 0.05)
+    weights[1, 2], pixels[3, 5] = 0.6, 1.0
+    chart = Patches(pixels, weights, "A dot")
+    (axes,) = chart.figure().axes
+    frames = [p for p in axes.patches if p.get_gid() == "part:of-patch"]
+    cells = [p for p in axes.patches if p.get_gid() != "part:of-patch"]
+    assert [text.get_text() for text in axes.texts] == [
+        "A dot",
+        *[f".{round(100 * w):02}" for w in weights.flatten().tolist()],
+    ]
+    thick = max(frames, key=lambda frame: frame.get_linewidth())
+    (dark,) = [cell for cell in cells if cell.get_alpha()]
+    inside = thick.get_x() < dark.get_x() + dark.get_width() / 2 < thick.get_x() + thick.get_width()
+    assert inside and thick.get_y() < dark.get_y() < thick.get_y() + thick.get_height() and frames.index(thick) == 5
+    assert thick.get_linewidth() > 5 * min(frame.get_linewidth() for frame in frames)
+    assert ".05, .05, .60;" in chart.alt
 
 
 @torch.no_grad()

@@ -41,7 +41,7 @@ TWO_HEADS = {
     "columns 0, 1": {"Q, K, V: n × 4 each"}, "columns 2, 3": {"Q, K, V: n × 4 each"},
     "attention 1": {"columns 0, 1"}, "attention 2": {"columns 2, 3"},
     "O0: n × 2": {"attention 1"}, "O1: n × 2": {"attention 2"},
-    "O0 beside O1: n × 4": {"O0: n × 2", "O1: n × 2"}, "times WO": {"O0 beside O1: n × 4"},
+    "concatenated: n × 4": {"O0: n × 2", "O1: n × 2"}, "times WO": {"concatenated: n × 4"},
 }  # fmt: skip
 
 
@@ -106,6 +106,15 @@ def test_each_sum_gets_what_comes_out_of_the_part_and_of_the_sum_or_norm_before_
     svg = draw().svg
     assert joined(svg) == expected
     assert not any(overlap(*pair) for pair in combinations(lines_of(svg), 2)), "no line hides another"
+
+
+def test_each_line_of_the_residual_stream_has_its_name_along_it():
+    svg = drawing.block_schematic().svg
+    bypasses = sorted((line for line in lines_of(svg) if len(line) > 2), key=lambda line: line[0][1])
+    names = sorted((y, x) for x, y, text in texts(svg) if text == "residual stream")
+    for (y, x), line in zip(names, bypasses, strict=True):
+        heights = [point[1] for point in line]
+        assert abs(y - sum((min(heights), max(heights))) / 2) < 3 and x < min(point[0] for point in line)
 
 
 def computed(drawn, block, x):

@@ -8,6 +8,7 @@ Bars      a distribution, with the cut of top-k or top-p
 Tiles     the cells of a small matrix that are filled: a mask, a window, who computes what
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -81,6 +82,7 @@ class Dots(Chart):
         levels: name -> number, vertical lines such as {"chance": 1 / 6}.
         intervals: whether a pair is a mean and its half width.
         band: from where to where the axis is gray.
+        span: the axis reaches at least from here to there, for example (0, 1).
         digits: decimals of the number above a single dot.
     """
 
@@ -90,6 +92,7 @@ class Dots(Chart):
     intervals: bool = False
     digits: int = 2
     band: tuple[float, float] | None = None
+    span: tuple[float, float] | None = None
 
     @cached_property
     def dots(self) -> list[tuple[str, float, float]]:
@@ -103,13 +106,25 @@ class Dots(Chart):
         ]
 
     @cached_property
+    def heights(self) -> list[float]:
+        """Of each dot; equal ones of a row are below each other, so that they can be counted."""
+        values = [value for _, value, _ in self.dots] + list(self.span or ())
+        near = 0.025 * (max(values) - min(values) or 1)
+        places = [(name, round(value / near)) for name, value, _ in self.dots]
+        most, names, seen = Counter(places), list(self.rows), Counter[tuple[str, int]]()
+        heights = []
+        for place in places:
+            heights.append(-names.index(place[0]) - seen[place] * min(0.09, 0.36 / most[place]))
+            seen[place] += 1
+        return heights
+
+    @cached_property
     def notes(self) -> dict[str, list[str]]:
         """The dots of each model in words."""
         lines: dict[str, list[str]] = {name: [] for name in self.rows}
         for name, value, half in self.dots:
-            lines[name].append(
-                f"{value:.{self.digits}f}" + (f" ± {half:.{self.digits}f}" if half else "")
-            )
+            number = f"{value:.{self.digits}f}" + (f" ± {half:.{self.digits}f}" if half else "")
+            lines[name].append(number.replace("-", "−"))
         return lines
 
     @property
@@ -121,24 +136,29 @@ class Dots(Chart):
     def figure(self) -> "Figure":
         colour, names = ROLES["output"][0], list(self.rows)
         figure, axes = new_axes(62 + 34 * len(names) + 16 * bool(self.levels))
+        # Name and number are above the line, so that a long name takes no room from the axis; the
+        # gray band and a level's line leave out the letters.
+        places = -np.arange(len(names))
         if self.band:
-            axes.axvspan(*self.band, color=GRID, alpha=0.5, linewidth=0, zorder=0)
-        for name, value, half in self.dots:
+            low, high = self.band
+            look: dict[str, Any] = {"color": GRID, "alpha": 0.6, "linewidth": 0, "zorder": 0}
+            axes.barh(places - 0.12, high - low, left=low, height=0.48, **look)
+        for (_, value, half), height in zip(self.dots, self.heights, strict=True):
             axes.errorbar(
-                value, -names.index(name), xerr=half or None, marker="o", markersize=6, capsize=3,
-                clip_on=False, color=colour,
+                value, height, xerr=half or None, marker="o", markersize=6, capsize=3,
+                clip_on=False, color=colour, markeredgecolor=PAPER, markeredgewidth=0.6,
             )  # fmt: skip
-        # Name and number are above the line, so that a long name takes no room from the axis; a
-        # level's line ends at the letters.
-        paper = {"facecolor": PAPER, "linewidth": 0, "pad": 1}
-        above: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "bbox": paper}
+        if self.span:
+            axes.update_datalim([(end, 0) for end in self.span])
+        above: dict[str, Any] = {"xycoords": ("axes fraction", "data")}
         above |= {"textcoords": "offset points", "clip_on": False}
         for place, (name, notes) in enumerate(self.notes.items()):
             axes.annotate(name, (0, -place), (0, 8), **above)
             if len(notes) == 1:
                 axes.annotate(notes[0], (1, -place), (0, 8), ha="right", color=colour, **above)
         for name, level in (self.levels or {}).items():
-            axes.axvline(level, color=MUTED, linewidth=1.2, linestyle=(0, (4, 3)), zorder=0)
+            dashed: Any = {"color": MUTED, "linewidth": 1.2, "linestyle": (0, (4, 3)), "zorder": 0}
+            axes.vlines([level] * len(names), places - 0.36, places + 0.12, **dashed)
             at: dict[str, Any] = {"xycoords": ("data", "axes fraction")}
             at["textcoords"] = "offset points"
             axes.annotate(name, (level, 1), (0, 2), ha="center", color=MUTED, **at)
@@ -160,10 +180,12 @@ class Curves(Chart):
     """Lines with their names at their ends, so that no legend is needed.
 
     Args:
-        lines: name -> (points, 2), or (points,), which are counted from 0.
+        lines: name -> (points, 2), or (points,), which are counted from 0; or (seeds, points, 2),
+            which are thin lines of one color with one name.
         x, y: what the axes count.
         levels: name -> number, horizontal lines.
         log: the axes that are logarithmic: "", "x", "y" or "xy".
+        title: what there is to see.
     """
 
     lines: Mapping[str, Any]
@@ -171,56 +193,69 @@ class Curves(Chart):
     y: str
     levels: Mapping[str, float] | None = None
     log: str = ""
+    title: str = ""
 
     @cached_property
     def points(self) -> dict[str, np.ndarray]:
-        """What is drawn: name -> (points, 2)."""
+        """What is drawn: name -> (seeds, points, 2)."""
         found = {name: numbers(line, name) for name, line in self.lines.items()}
-        return {
+        pairs = {
             name: np.column_stack([range(len(p)), p]) if p.ndim == 1 else p
             for name, p in found.items()
         }
+        return {name: p if p.ndim == 3 else p[None] for name, p in pairs.items()}
 
     @cached_property
     def heights(self) -> np.ndarray:
         """All numbers on the upright axis."""
         levels = list((self.levels or {}).values())
-        return np.concatenate([*(p[:, 1] for p in self.points.values()), levels])
+        return np.concatenate([*(p[..., 1].ravel() for p in self.points.values()), levels])
+
+    @cached_property
+    def ends(self) -> dict[str, tuple[float, float]]:
+        """Where each line and each level ends, on the axes as drawn; of seeds, their mean."""
+        right = max(p[..., 0].max() for p in self.points.values())
+        at = {n: p[np.arange(len(p)), p[..., 0].argmax(1)].mean(0) for n, p in self.points.items()}
+        ends = {name: (float(x), float(y)) for name, (x, y) in at.items()}
+        return ends | {name: (float(right), level) for name, level in (self.levels or {}).items()}
+
+    def part(self, y: float) -> float:
+        """How far up the axis a number is, from 0 to 1: there is a twentieth below and above."""
+        scale = np.log if "y" in self.log else np.asarray
+        low, high = scale(self.heights.min()), scale(self.heights.max())
+        return float(0.05 + 0.9 * (scale(y) - low) / ((high - low) or 1))
 
     @cached_property
     def label_heights(self) -> dict[str, float]:
-        """Where each name is, in parts of the axis's height: near the end of its line, and clear of
-        the others.
+        """Where each name is, in parts of the axis's height: as near the end of its line as can be,
+        and clear of the others.
         """
-        scale = np.log if "y" in self.log else np.asarray
-        all_y = scale(self.heights)
-        low, high = all_y.min(), all_y.max()
-        ends = {name: float(scale(p[np.argmax(p[:, 0]), 1])) for name, p in self.points.items()}
-        ends |= {name: float(scale(level)) for name, level in (self.levels or {}).items()}
-        heights: dict[str, float] = {}
-        least, lowest = 0.082, -0.04  # a line of text
-        for name in sorted(ends, key=lambda name: ends[name]):
-            heights[name] = max(0.05 + 0.9 * (ends[name] - low) / ((high - low) or 1), lowest)
-            lowest = heights[name] + least
-        highest = 1.0
-        for name in reversed(heights):
-            heights[name] = min(heights[name], highest)
-            highest = heights[name] - least
-        return heights
+        from sklearn.isotonic import isotonic_regression
+
+        names = sorted(self.ends, key=lambda name: self.ends[name][1])
+        above = 0.082 * np.arange(len(names))  # lines of text
+        wanted = np.array([self.part(self.ends[name][1]) for name in names]) - above
+        found = isotonic_regression(wanted, y_min=-0.04, y_max=max(1 - above[-1], -0.04)) + above
+        return dict(zip(names, found.tolist(), strict=True))
 
     @property
     def alt(self) -> str:
+        def several(values: np.ndarray) -> str:
+            low, high = said(values.min()), said(values.max())
+            return low if low == high else f"{low} to {high}"
+
         def ends(p: np.ndarray) -> str:
-            first, last = (f"{said(y)} at {said(x)}" for x, y in (p[0], p[-1]))
-            return f"from {first} to {last}"
+            first, last = (f"{several(p[:, k, 1])} at {said(p[0, k, 0])}" for k in (0, -1))
+            return f"{len(p)} lines, " * (len(p) > 1) + f"from {first} to {last}"
 
         lines = "; ".join(f"{name}, {ends(p)}" for name, p in self.points.items())
-        return f"Curves of {self.y} over {self.x}: {lines}.{levels_in_words(self.levels)}"
+        curves = f"{self.title}: curves" if self.title else "Curves"
+        return f"{curves} of {self.y} over {self.x}: {lines}.{levels_in_words(self.levels)}"
 
     def figure(self) -> "Figure":
         from matplotlib.ticker import NullFormatter
 
-        figure, axes = new_axes(230)
+        figure, axes = new_axes(230 + 20 * bool(self.title))
         axes.set(
             xscale="log" if "x" in self.log else "linear",
             yscale="log" if "y" in self.log else "linear",
@@ -229,18 +264,19 @@ class Curves(Chart):
             if name in self.log:
                 axis.set_major_formatter("{x:g}")
                 axis.set_minor_formatter(NullFormatter())
-        # where the points are, if they are few: lengths are powers of two rather than of ten
-        if "x" in self.log:
-            places = np.unique(np.concatenate([p[:, 0] for p in self.points.values()]))
-            if len(places) <= 6:
-                axes.set_xticks(places)
+        places = np.unique(np.concatenate([p[..., 0].ravel() for p in self.points.values()]))
+        if "x" not in self.log and (places == np.round(places)).all():
+            axes.locator_params("x", integer=True)
+        elif len(places) <= 6:  # lengths are powers of two rather than of ten
+            axes.set_xticks(places)
         colours = {}
         for place, (name, p) in enumerate(self.points.items()):
             role, mark = LINES[place % len(LINES)]
             colours[name] = ROLES[role][0]
-            many = len(p) > 12
-            look = {"color": colours[name], "marker": "" if many else mark}
-            axes.plot(*p.T, markersize=4.5, clip_on=False, **look)  # type: ignore[arg-type]
+            look: Any = {"color": colours[name], "marker": "" if p.shape[1] > 12 else mark}
+            look["linewidth"] = 1.8 if len(p) == 1 else 1
+            for line in p:
+                axes.plot(*line.T, markersize=4.5, clip_on=False, **look)
         for name, level in (self.levels or {}).items():
             colours[name] = MUTED
             axes.axhline(level, color=MUTED, linewidth=1.2, linestyle=(0, (4, 3)))
@@ -252,12 +288,18 @@ class Curves(Chart):
             room = 0.05 / 0.9 * ((high - low) or 1)
             axes.set_ylim(low - room, high + room)
         for name, height in self.label_heights.items():
-            at: Any = (1, height)
-            axes.annotate(name, at, (6, 0), xycoords="axes fraction",
-                          textcoords="offset points", va="center",
-                          color=colours[name])  # fmt: skip
+            x, y = self.ends[name]
+            moved = x < places[-1] or abs(height - self.part(y)) > 0.03
+            leader = {"arrowstyle": "-", "color": colours[name], "linewidth": 0.5, "shrinkA": 0}
+            axes.annotate(
+                name, (x, y), (1.05, height), textcoords="axes fraction", va="center",
+                color=colours[name], annotation_clip=False,
+                arrowprops=leader | {"shrinkB": 2, "relpos": (0, 0.5)} if moved else None,
+            )  # fmt: skip
         axes.set(xlabel=self.x)
         axes.set_title(self.y, fontsize=11.5, x=0)
+        if self.title:
+            figure.suptitle(self.title, x=0, ha="left", fontsize=12, fontweight="bold")
         return figure
 
 
@@ -314,6 +356,7 @@ class HeatMap(Chart):
 
     def figure(self) -> "Figure":
         from matplotlib.patches import Circle
+        from matplotlib.ticker import MaxNLocator
 
         height, width = self.values.shape
         square = self.row_labels is not None or height == width
@@ -327,17 +370,28 @@ class HeatMap(Chart):
             (axes.xaxis, self.column_labels, width),
             (axes.yaxis, self.row_labels, height),
         ):
-            if labels is not None:
-                axis.set_ticks(range(count), words_of(labels, "rows or columns", count))
+            if labels is None:
+                axis.set_major_locator(MaxNLocator("auto", integer=True))
+                continue
+            each = -(-12 * count // (WIDTH - 70))  # as many labels as have room
+            words = words_of(labels, "rows or columns", count)
+            axis.set_ticks(range(0, count, each), words[::each])
         if self.column_labels is not None and max(map(len, map(str, self.column_labels))) > 2:
             axes.tick_params("x", rotation=60)
         axes.set(xlabel=self.columns, ylabel=self.rows)
-        axes.set_title(self.title)
+        signed = self.values.min() < 0 < self.values.max()
+        axes.set_title(self.title, pad=20 if signed else None)
+        for place, (sign, role) in enumerate(
+            [("above 0", self.role), ("below 0", below_zero(self.role))] if signed else ()
+        ):
+            at: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points"}
+            at |= {"color": ROLES[role][0], "fontsize": SMALLEST, "fontweight": "bold"}
+            axes.annotate(sign, (0, 1), (58 * place, 6), **at)
         axes.grid(False)
         axes.spines[:].set_visible(False)
         for row, column in self.rings:
             axes.add_patch(
-                Circle((column, row), 0.62, fill=False, edgecolor=INK, linewidth=1.5, clip_on=False)
+                Circle((column, row), 0.48, fill=False, edgecolor=INK, linewidth=1.5, clip_on=False)
             )
         return figure
 
@@ -399,15 +453,13 @@ class Arcs(Chart):
         figure, axes = bare_axes(WIDTH, top + line * count + 4, self.title)
         # Arcs to earlier words bend to the left of the words, those to later ones to the right.
         centre, reach, colour = WIDTH / 2, 100, ROLES["weight"][0]
-        half = {place: 4.2 * min(len(word), 14) + 6 for place, word in enumerate(self.words)}
+        half = {place: 3.9 * min(len(word), 14) + 6 for place, word in enumerate(self.words)}
         for place, word in enumerate(self.words):
             bold: dict[str, Any] = (
                 {"fontweight": "bold", "color": ROLES["query"][0]} if place == self.query else {}
             )
             axes.text(centre, top + line * place + 8, word, ha="center", **bold)
-        for _, key, weight in self.arcs if self.query is not None else []:
-            at = WIDTH - 4, top + line * key + 8
-            axes.text(*at, short(weight), ha="right", color=colour)
+        ends = []  # of the words and of the arcs on their right
         for query, key, weight in self.arcs:
             side = -1 if key <= query else 1
             a, b = top + line * query + 4, top + line * key + 4
@@ -421,11 +473,15 @@ class Arcs(Chart):
             out = max(half[query], half[key]) + reach * min(1, 0.25 + abs(key - query) / count)
             bend = centre + side * out
             points = [(x, a), (bend, a), (bend, b), (y + 6 * side, b)]
+            ends.append(max(x, y) / 4 + 3 * bend / 4)
             path = Path(points, [Path.MOVETO, *[Path.CURVE4] * 3])
             look = {"edgecolor": colour, "linewidth": 0.8 + 6 * weight, "alpha": 0.85}
             axes.add_patch(
                 PathPatch(path, facecolor="none", capstyle="butt", clip_on=False, **look)
             )
+        right = max([*ends, *(centre + width for width in half.values())]) + 12
+        for _, key, weight in self.arcs if self.query is not None else []:
+            axes.text(right, top + line * key + 8, short(weight), color=colour)
         return figure
 
 
@@ -485,9 +541,10 @@ class Tiles(Chart):
     """The cells of a small matrix that are filled: a mask, a window, what a step computes.
 
     Args:
-        filled: (rows, columns); true, or a number from 0 to 1 for how much.
+        filled: (rows, columns); true, or a number from 0 to 1 for how much; NaN is no cell at all.
         row_labels, column_labels: a short word for each.
         rows, columns: what the axes count.
+        shades: what a number stands for, below the picture.
     """
 
     filled: Any
@@ -496,27 +553,36 @@ class Tiles(Chart):
     rows: str = ""
     columns: str = ""
     title: str = ""
+    shades: Mapping[float, str] | None = None
+
+    @cached_property
+    def cells(self) -> dict[tuple[int, int], float]:
+        """(row, column) -> how much of the color; without those that are no cell at all."""
+        given = np.asarray(self.filled, dtype=float)
+        values = matrix_of(np.nan_to_num(given), "The tiles")
+        return {(int(i), int(j)): float(values[i, j]) for i, j in np.argwhere(~np.isnan(given))}
 
     @cached_property
     def tiles(self) -> dict[tuple[int, int], float]:
         """What is filled: (row, column) -> how much of the color."""
-        values = matrix_of(self.filled, "The tiles")
-        return {(int(i), int(j)): float(values[i, j]) for i, j in np.argwhere(values > 0)}
+        return {place: amount for place, amount in self.cells.items() if amount > 0}
 
     @cached_property
     def shape(self) -> tuple[int, int]:
-        return matrix_of(self.filled, "The tiles").shape
+        rows, columns = np.asarray(self.filled).shape
+        return rows, columns
 
     @property
     def alt(self) -> str:
         rows = [str(row) for row in self.row_labels or range(self.shape[0])]
         columns = [str(column) for column in self.column_labels or range(self.shape[1])]
-        several = len(set(self.tiles.values())) > 1
+        several, shades = len(set(self.tiles.values())) > 1, self.shades or {}
 
         def row_in_words(i: int) -> str:
             runs = groupby(range(self.shape[1]), lambda j: self.tiles.get((i, j)))
             words = [
-                in_runs([columns[j] for j in run]) + f" ({amount:.2g})" * several
+                in_runs([columns[j] for j in run])
+                + f" ({shades.get(amount, f'{amount:.2g}')})" * several
                 for amount, run in runs
                 if amount
             ]
@@ -538,10 +604,13 @@ class Tiles(Chart):
         cell = min(CELL, (WIDTH - left - 4) / width)
         turned = labels[1] and 7.2 * max(map(len, labels[1])) > cell - 2
         top += (5.5 * max(map(len, labels[1])) + 12 if turned else 18) * bool(labels[1])
-        figure, axes = bare_axes(WIDTH, top + cell * height + 6 + 20 * bool(self.rows), self.title)
+        shades, below = self.shades or {}, top + cell * height + 18
+        figure, axes = bare_axes(
+            WIDTH, below - 12 + 20 * bool(self.rows) + 20 * len(shades), self.title
+        )
         if self.rows:
             note = f"rows: {self.rows}, columns: {self.columns}"
-            axes.text(2, top + cell * height + 18, note, color=MUTED, fontsize=SMALLEST)
+            axes.text(2, below, note, color=MUTED, fontsize=SMALLEST)
         for row, label in enumerate(labels[0]):
             axes.text(left - 6, top + cell * (row + 0.5) + 4, label, ha="right", fontsize=SMALLEST)
         at_column: dict[str, Any] = {"ha": "center", "fontsize": SMALLEST}
@@ -551,12 +620,19 @@ class Tiles(Chart):
             x = left + cell * (column + 0.5) + 3 * bool(turned)
             axes.text(x, top - 6, label, **at_column)
 
-        def tile(i: int, j: int, **look: Any) -> None:
-            at = left + cell * j + 1, top + cell * i + 1
-            axes.add_patch(Rectangle(at, cell - 2, cell - 2, **look))
+        def tile(at: tuple[float, float], size: float, **look: Any) -> None:
+            axes.add_patch(Rectangle(at, size, size, **look))
 
-        for i, j in np.ndindex(self.shape):
-            tile(i, j, facecolor="none", edgecolor=GRID, linewidth=0.8)
+        def corner(i: int, j: int) -> tuple[float, float]:
+            return left + cell * j + 1, top + cell * i + 1
+
+        full: dict[str, Any] = {"facecolor": ROLES["weight"][0], "linewidth": 0}
+        for i, j in self.cells:
+            tile(corner(i, j), cell - 2, facecolor="none", edgecolor=GRID, linewidth=0.8)
         for (i, j), amount in self.tiles.items():
-            tile(i, j, facecolor=ROLES["weight"][0], linewidth=0, alpha=amount)
+            tile(corner(i, j), cell - 2, alpha=amount, **full)
+        for place, (amount, meaning) in enumerate(shades.items()):
+            y = below + 20 * (place + bool(self.rows))
+            tile((2, y - 10), 12, alpha=amount, **full)
+            axes.text(20, y, meaning, fontsize=SMALLEST)
         return figure

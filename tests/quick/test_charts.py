@@ -39,7 +39,8 @@ def test_dots_are_the_results_with_their_intervals_and_levels():
     assert chart.dots == [(name, value, 0) for name, values in rows.items() for value in values]
     (axes,) = chart.figure().axes
     assert [bar.lines[0].get_xdata()[0] for bar in axes.containers] == [0.39, 0.4, 0.99, 1.0, 0.98]
-    assert [line.get_xdata() for line in axes.lines if len(line.get_xdata()) == 2] == [[1 / 6, 1 / 6]]
+    dashes = [segment for each in axes.collections for segment in each.get_segments()]
+    assert {x for dash in dashes for x in dash[:, 0]} == {1 / 6} and len(dashes) == 2, "one below each name"
     (axes,) = Dots({"a": (0.5, 0.1)}, intervals=True).figure().axes
     (segment,) = axes.containers[0].lines[2][0].get_segments()
     assert segment[:, 0] == pytest.approx([0.4, 0.6]) and "0.50 ± 0.10" in texts(axes)
@@ -56,9 +57,19 @@ def test_what_a_chart_says_in_letters_keeps_its_decimals():
 def test_the_gray_band_of_dots_lies_where_it_is_given():
     chart = Dots({"a": (0.5, 0.1)}, intervals=True, band=(-0.03, 0.03))
     (axes,) = chart.figure().axes
-    (band,) = axes.patches
+    (band,) = axes.patches  # one for each row
     assert (band.get_x(), band.get_x() + band.get_width()) == pytest.approx((-0.03, 0.03))
     assert "Gray from -0.03 to 0.03." in chart.alt
+
+
+def test_equal_dots_can_be_counted_and_the_axis_reaches_as_far_as_it_is_told():
+    chart = Dots({"a": [1, 1, 1, 0.9], "b": [1, 1]}, span=(0, 1))
+    (axes,) = chart.figure().axes
+    drawn = {tuple(bar.lines[0].get_xydata()[0]) for bar in axes.containers}
+    assert len(drawn) == 6 and {round(-y) for _, y in drawn} == {0, 1}, "each in its row"
+    low, high = axes.get_xlim()
+    assert -0.2 < low <= 0 and 1 <= high < 1.2
+    assert Dots({"a": -0.5}).alt == "Dots for accuracy. a: −0.50."
 
 
 def test_curves_are_the_given_points_and_their_names_do_not_meet():
@@ -71,6 +82,31 @@ def test_curves_are_the_given_points_and_their_names_do_not_meet():
     assert min(np.diff(heights)) > 0.08 and -0.05 < heights[0] and heights[-1] <= 1
     order = sorted(chart.label_heights, key=lambda name: chart.label_heights[name])
     assert order == ["line 0", "level", *[f"line {k}" for k in range(1, 6)]]
+
+
+def test_names_of_lines_that_meet_stand_around_their_end_and_lead_to_it():
+    chart = Curves({"a": [0, 5], "b": [1, 5], "c": [2, 5], "far": [1, 10]}, "x", "y")
+    assert np.mean([chart.label_heights[name] for name in "abc"]) == pytest.approx(chart.part(5))
+    assert chart.label_heights["far"] == chart.part(10) == pytest.approx(0.95)
+    (axes,) = chart.figure().axes
+    assert {text.get_text(): text.arrow_patch is not None for text in axes.texts} == dict(
+        a=True, b=False, c=True, far=False
+    )
+
+
+def test_lines_of_seeds_have_one_color_and_one_name():
+    seeds = np.array([[[0, 1], [1, 3]], [[0, 2], [1, 5]]])
+    chart = Curves({"three seeds": seeds, "one": [1, 4]}, "epoch", "loss", title="It rises")
+    figure = chart.figure()
+    (axes,) = figure.axes
+    np.testing.assert_array_equal([line.get_xydata() for line in axes.lines[:2]], seeds)
+    first, second, other = (line.get_color() for line in axes.lines)
+    assert first == second != other and texts(axes) == ["three seeds", "one"]
+    assert chart.ends["three seeds"] == (1, 4) and figure.get_suptitle() == "It rises"
+    assert chart.alt.startswith(
+        "It rises: curves of loss over epoch: three seeds, 2 lines, from 1 to 2 at 0 to 3 to 5 at 1;"
+    )
+    assert all(tick == round(tick) for tick in axes.get_xticks())
 
 
 @pytest.mark.parametrize("role", ROLES)
@@ -103,6 +139,13 @@ def test_a_heat_map_draws_its_shades_and_rings():
     assert [tick.get_text() for tick in axes.get_xticklabels()] == WORDS
     i, j = np.unravel_index(SCORES.argmin(), SCORES.shape)
     assert f"Lowest: {SCORES[i, j]:.2f} at query {WORDS[i]}, key {WORDS[j]}." in chart.alt
+    assert texts(axes) == ["above 0", "below 0"] and texts(HeatMap(WEIGHTS).figure().axes[0]) == []
+
+
+def test_a_heat_map_has_as_many_labels_as_have_room():
+    letters = [chr(97 + place) for place in range(26)]
+    (axes,) = HeatMap(np.eye(26), row_labels=letters, column_labels=letters).figure().axes
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == letters[::2]
 
 
 def test_arcs_lead_from_each_query_to_the_keys_with_large_weights():
@@ -117,6 +160,9 @@ def test_arcs_lead_from_each_query_to_the_keys_with_large_weights():
     assert [(curve[0][1], curve[-1][1]) for curve in curves] == drawn
     heads = [patch.get_xy() for patch in axes.patches if isinstance(patch, Polygon)]
     assert [head[0][1] for head in heads] == [end for _, end in drawn], "the head is at the key"
+    (axes,) = Arcs(WORDS, np.eye(6)[0], query=3).figure().axes
+    *_, word, number = [0, *axes.texts]
+    assert number.get_text() == "1.00" and number.get_position()[0] - word.get_position()[0] < 60, "beside the words"
     with pytest.raises(ValueError, match="sums to 1"):
         repr(Arcs(WORDS, SCORES))
 
@@ -151,6 +197,16 @@ def test_tiles_of_a_causal_mask_are_its_cells_its_diagonal_among_them():
     assert {place(cell) for cell in filled} == expected and len({place(cell) for cell in empty}) == 16
     assert chart.alt == "Tiles, 4 by 4. Filled, row by row: a: a; b: a, b; c: a to c; d: a to d."
     assert Tiles([[0.3, 1.0], [0.3, 1.0], [0, 0]]).alt.endswith("0, 1: 0 (0.3), 1 (1); 2: none.")
+
+
+def test_tiles_say_what_their_shades_are_and_leave_out_what_is_no_cell():
+    chart = Tiles([[1, math.nan], [0.3, 0]], shades={1: "seen", 0.3: "new"})
+    assert chart.cells == {(0, 0): 1, (1, 0): 0.3, (1, 1): 0} and chart.tiles == {(0, 0): 1, (1, 0): 0.3}
+    (axes,) = chart.figure().axes
+    assert texts(axes) == ["seen", "new"]
+    empty, filled, key = axes.patches[:3], axes.patches[3:5], axes.patches[5:]
+    assert [cell.get_alpha() for cell in [*filled, *key]] == [1, 0.3, 1, 0.3] and len(empty) == 3
+    assert chart.alt.endswith("0: 0 (seen); 1: 0 (new).")
 
 
 def test_charts_say_their_numbers_as_one_says_them():

@@ -71,9 +71,11 @@ class KeyPlanes(Chart):
             axes = figure.add_subplot(1, count, place + 1)
             axes.set(xlim=(-limits[0], limits[0]), ylim=(-limits[1], limits[1]), aspect="equal")
             axes.set_title(title, fontweight="bold")
-            above: dict[str, Any] = {"transform": axes.transAxes, "va": "bottom", "fontweight": "bold"}
-            for left, text, color in ((0, "keys", KEY), (0.17, "queries, drawn equally long", QUERY)):
-                axes.text(left, 1.02, text * (count == 1), color=color, **above)
+            if not title:
+                above: dict[str, Any] = {"transform": axes.transAxes, "va": "bottom", "fontweight": "bold"}
+                axes.text(0, 1.02 + 0.07 * self.inside, "keys", color=KEY, **above)
+                axes.text(0.17, 1.02 + 0.07 * self.inside, "queries, drawn equally long", color=QUERY, **above)
+                axes.text(0, 1.02, "? a key that no query finds" * self.inside, color=KEY, transform=axes.transAxes)
             axes.set(xlabel="column 0", ylabel="column 1" if place == 0 else "")
             axes.grid(count == 1)
             axes.locator_params(nbins=5)

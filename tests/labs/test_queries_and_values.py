@@ -3,6 +3,7 @@
 What trained models reach is asserted in the labs themselves, beside the sentences that it supports.
 """
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -10,6 +11,7 @@ from torch import nn
 from labs.queries import room
 from labs.values import reading
 from shared import cafe
+from shared.figures.cafe import outline
 from shared.model import SelfAttention
 
 CAFES = cafe.draw_cafes(60, seed=5)
@@ -54,12 +56,20 @@ def test_accuracy_by_admirers_counts_the_guests_of_each_kind():
 
 def test_the_room_of_queries_is_drawn_as_it_is_and_ada_is_named_by_somebody_else():
     drawn = room.draw()
-    assert dict(zip(drawn.names, drawn.friends, strict=True)) == room.FRIENDS and drawn.names == list(cafe.NAMES)
-    assert [cafe.DRINKS[drink] for drink in room.ROOM.drinks[0]] == list(drawn.drinks)
+    assert dict(zip(drawn.names, drawn.friends, strict=True)) == room.FRIENDS and list(room.FRIENDS) == list(cafe.NAMES)
+    drinks = dict(zip(drawn.names, drawn.drinks, strict=True))
+    assert [cafe.DRINKS[drink] for drink in room.ROOM.drinks[0]] == [drinks[name] for name in cafe.NAMES]
+    for arrow in drawn.arrows:
+        for place in {*range(8)} - {arrow.source, arrow.target}:
+            guest = drawn.guests[place]
+            points = np.linspace(*(outline(arrow, drawn.guests)[corner] for corner in (0, 3)), 100)
+            assert np.hypot(*(points - [guest.x, guest.y]).T).min() > guest.radius + 5, "a guest is in an arrow's way"
     assert room.FRIENDS["Ben"] == "Ada" != room.FRIENDS["Cleo"], "the text speaks of Ada, Cleo and Ben"
     model = cafe.CafeModel(SelfAttention(32, 16))
-    weights = room.draw(model, "Ada").weights
-    torch.testing.assert_close(weights, model.layer.attention_weights(model.embed(room.ROOM))[0])
+    drawn, weights = room.draw(model, "Ada"), model.layer.attention_weights(model.embed(room.ROOM))[0]
+    for i, one in enumerate(drawn.names):
+        for j, other in enumerate(drawn.names):
+            torch.testing.assert_close(drawn.weights[i, j], weights[cafe.NAMES.index(one), cafe.NAMES.index(other)])
 
 
 class Half(nn.Module):

@@ -39,7 +39,7 @@ def attention_weights(model: cafe.CafeModel, cafes: cafe.Cafes) -> Tensor:
 def draw(
     model: cafe.CafeModel | None = None, attending: str | None = None, title: str = "", least: float = 0.1
 ) -> figures.Cafe:
-    """The room, with the weights of a trained model; without one, friends alone. Weights below `least` have no arrow."""
+    """The room, with the weights of a trained model; without one, friends alone. No arrow below `least`."""
     weights = None if model is None else attention_weights(model, ROOM)[0][SEATS][:, SEATS]
     names, orders, friends = ([row[seat] for seat in SEATS] for row in (list(FRIENDS), ORDERS, list(FRIENDS.values())))
     return figures.Cafe(names, orders, friends, weights, attending, least=least, title=title)

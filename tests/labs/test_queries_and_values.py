@@ -87,7 +87,7 @@ def test_both_drinks_count_only_together():
 
 
 def test_the_four_guests_are_those_of_attention_in_ten_minutes():
-    drawn = reading.draw(torch.eye(4))
+    drawn = reading.draw(torch.eye(4), "")
     assert list(zip(drawn.names, drawn.friends, drawn.drinks, strict=True)) == [
         ("Ada", "Cleo", "tea"), ("Ben", "Ada", "coffee"), ("Cleo", "Dan", "juice"), ("Dan", "Ada", "tea"),
     ]  # fmt: skip
@@ -100,8 +100,19 @@ def test_the_highest_of_the_six_lines_is_that_of_the_nearest_point():
         heights = [2 * value * number - value**2 for value in values.tolist()]
         distances = [abs(value - number) for value in values.tolist()]
         assert heights.index(max(heights)) == distances.index(min(distances))
-    words = reading.six_lines(values, 2 * values, -(values**2)).alt
-    assert ", ".join(cafe.DRINKS) in words
+    chart = reading.six_lines(values, 2 * values, -(values**2))
+    assert ", ".join(cafe.DRINKS) in chart.alt
+    (axes,) = chart.drawn.axes
+    for value, drink, text in zip(values.tolist(), cafe.DRINKS, axes.texts, strict=True):
+        assert (text.get_text(), text.xy) == (drink, (value, value**2)), "a name is not at its own line"
+        (upright,) = [line for line in axes.lines if [*line.get_xdata()] == [value, value]]
+        assert upright.get_ydata()[1] == value**2
+    thick = [line.get_xydata() for line in axes.lines if line.get_linewidth() == 4]
+    for value, line in zip(values.tolist(), thick, strict=True):
+        drawn = line[~np.isnan(line[:, 1])]
+        np.testing.assert_allclose(drawn[:, 1], 2 * value * drawn[:, 0] - value**2, atol=1e-4)
+        low, high = (-9 if value == -5 else value - 1.01), (9 if value == 5 else value + 1.01)
+        assert low < drawn[:, 0].min() < drawn[:, 0].max() < high and len(drawn) > 150
 
 
 def test_a_key_of_one_column_finds_only_the_two_ends():

@@ -28,7 +28,10 @@ def test_the_loop_in_the_fold_trains_what_the_course_s_own_trains():
 
 
 def test_each_run_is_a_dot_of_its_own_and_the_line_is_at_their_mean():
-    groups = {"alone": {"mean": [0.9, 0.88, 0.9], "query": [0.8, 0.82]}, "after": {"mean": [0.7, 0.6], "query": [0.5, 0.95]}}
+    groups = {
+        "alone": {"mean": [0.9, 0.88, 0.9], "query": [0.8, 0.82]},
+        "after": {"mean": [0.7, 0.6], "query": [0.5, 0.95]},
+    }
     chart = Runs(groups)
     (axes,) = chart.drawn_in_style().axes
     rows = [runs for models in groups.values() for runs in models.values()]

@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from labs.queries import room
+from labs.queries.sentences import Sentences
 from labs.values import reading
 from shared import cafe
 from shared.figures.cafe import outline
@@ -70,6 +71,25 @@ def test_the_room_of_queries_is_drawn_as_it_is_and_ada_is_named_by_somebody_else
     for i, one in enumerate(drawn.names):
         for j, other in enumerate(drawn.names):
             torch.testing.assert_close(drawn.weights[i, j], weights[cafe.NAMES.index(one), cafe.NAMES.index(other)])
+
+
+def test_arrows_lead_from_the_word_to_the_word_that_has_the_weight():
+    chart = Sentences({"a dog bit a man": [0.2, 0.7, 0, 0, 0.1], "a man bit a dog": [0.03, 0.97, 0, 0, 0]}, "bit")
+    (axes,) = chart.drawn_in_style().axes
+    words = [(*text.get_position(), text.get_text()) for text in axes.texts if text.get_text().isalpha()]
+    assert [word for *_, word in words] == " ".join(chart.weights).split()
+    found = []
+    for arrow in axes.texts:
+        if getattr(arrow, "arrow_patch", None):
+            ends = []
+            for x, y in (arrow.get_position(), arrow.xy):  # the word below each end
+                ends.append(min(words, key=lambda word: abs(word[0] - x) + abs(word[1] - y))[2])
+            found.append((*ends, arrow.arrow_patch.get_linewidth()))
+    assert [ends for *ends, _ in found] == [["bit", "a"], ["bit", "dog"], ["bit", "man"], ["bit", "man"]]
+    widths = [wide for *_, wide in found]
+    assert np.argsort(widths).tolist() == np.argsort([0.2, 0.7, 0.1, 0.97]).tolist()
+    assert [text.get_text() for text in axes.texts if text.get_text().startswith(".")] == [".20", ".70", ".10", ".97"]
+    assert "In “a man bit a dog”, bit attends to man .97." in chart.alt
 
 
 class Half(nn.Module):

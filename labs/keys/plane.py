@@ -93,25 +93,28 @@ class KeyPlanes(Chart):
             feet = np.outer(keys @ line, line)
             for foot, key in zip(feet, keys, strict=True):
                 axes.plot(*np.transpose([key, foot]), color=MUTED, linewidth=0.7)
-            axes.scatter(*feet[np.argmax(keys @ line)], s=14, color=QUERY, zorder=3)
+            x, y = feet[np.argmax(keys @ line)]
+            axes.scatter(x, y, s=14, color=QUERY, zorder=3)
         tips = 0.35 * limit * directions
         for place, tip in enumerate(tips):
             asked = not small or place == self.asking
             arrow: dict[str, Any] = {"color": QUERY, "arrowstyle": "-|>", "shrinkA": 0, "shrinkB": 0}
             arrow |= {"lw": 1.8, "mutation_scale": 9} if asked else {"lw": 0.9, "mutation_scale": 6}
             axes.annotate("", tip, (0, 0), arrowprops=arrow)
-        axes.scatter(*keys.T, s=14 if small else 22, color=KEY, zorder=3)
+        axes.scatter(keys[:, 0], keys[:, 1], s=14 if small else 22, color=KEY, zorder=3)
         for place, (name, key, tip) in enumerate(zip(self.names, keys, tips, strict=True)):
             shown = name[0] if small and place != self.asking else name
             away = np.array([1 + 0.1 * len(shown), 1]) * (0.13 if small else 0.1) * limit
             look: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 11}
-            axes.text(*(key + away * key / np.linalg.norm(key)), shown, color=KEY, **look)
+            x, y = key + away * key / np.linalg.norm(key)
+            axes.text(x, y, shown, color=KEY, **look)
             if small and place == self.asking:  # beside the line, so that nothing crosses it
                 tip = tip + 0.3 * np.array([-tip[1], tip[0]])
                 look |= {"fontweight": "bold", "bbox": {"facecolor": PAPER, "linewidth": 0, "pad": 0.5}}
-            axes.text(*(tip + away * tip / np.linalg.norm(tip)), f"{shown}?", color=QUERY, **look)
+            x, y = tip + away * tip / np.linalg.norm(tip)
+            axes.text(x, y, f"{shown}?", color=QUERY, **look)
         if self.inside:
             # an edge's middle, moved towards the origin
-            between = 0.36 * (corners[0] + corners[1])
-            axes.scatter(*between, s=22, color="white", edgecolor=KEY, zorder=3)
-            axes.annotate("?", between, (5, 3), textcoords="offset points", color=KEY)
+            x, y = 0.36 * (corners[0] + corners[1])
+            axes.scatter(x, y, s=22, color=PAPER, edgecolor=KEY, zorder=3)
+            axes.annotate("?", (x, y), (5, 3), textcoords="offset points", color=KEY)

@@ -1,6 +1,7 @@
 """What the models of *Values* answer, and what a value of one number looks like to the read-out."""
 
 import math
+from typing import Any
 
 import matplotlib.pyplot as plt
 import torch
@@ -55,7 +56,7 @@ def six_lines(values: Tensor, slopes: Tensor, intercepts: Tensor) -> figures.Plo
         axes.plot([value, value], [ground, highest], color=shade, linewidth=0.9, linestyle=(0, (1, 2)))
         axes.plot(value, ground, marker="o", color=shade, markersize=6, clip_on=False)
         beside = -7 * (value - math.copysign(1, value)), 10  # the steeper a line, the farther its name
-        look = {"textcoords": "offset points", "ha": "center", "color": shade, "fontweight": "bold"}
+        look: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "color": shade, "fontweight": "bold"}
         axes.annotate(cafe.DRINKS[drink], (value, highest), beside, **look)
     axes.set(xlabel="output t; a dot at each drink's value v", ylabel="logit: the highest wins")
     axes.set(xticks=values.tolist(), yticks=[], ylim=(ground - 0.12 * top, 1.05 * top))

@@ -10,6 +10,7 @@ import numpy as np
 
 from shared.colours import ROLES
 from shared.figures.chart import GRID, INK, MUTED, PAPER, WIDTH, Chart, bare_axes, new_axes
+from shared.figures.matrices import SHADE
 from shared.figures.picture import matrix_of, words_of
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class AllWeights(Chart):
             axes.text(left - 6, top + high * (place + 0.5) + 4, word, ha="right")
             axes.text(left + wide * (place + 0.5), top - 8, word, ha="center", fontsize=11)
         for (i, j), weight in np.ndenumerate(self.values):
-            shade = 0.5 * weight / self.values.max()
+            shade = SHADE * weight / self.values.max()
             at = left + wide * j, top + high * i
             axes.add_patch(Rectangle(at, wide, high, facecolor=ROLES["weight"][0], alpha=shade, linewidth=0))
             axes.add_patch(Rectangle(at, wide, high, fill=False, edgecolor=GRID, linewidth=0.6))
@@ -185,7 +186,7 @@ class ValuesAndOutputs(Chart):
         axes.set_aspect("equal", adjustable="datalim")
         axes.set(xlabel="column 0", ylabel="column 1")
         inset = axes.inset_axes((0.66, 0.08, 0.34, 0.4))
-        inset.scatter(*outputs.T, s=36, facecolor="none", edgecolor=ROLES["output"][0])
+        inset.scatter(outputs[:, 0], outputs[:, 1], s=36, facecolor="none", edgecolor=ROLES["output"][0])
         size = 0.7 * np.ptp(outputs, axis=0).max()
         (x, y) = (outputs.min(axis=0) + outputs.max(axis=0)) / 2
         inset.set(xlim=(x - size, x + size), ylim=(y - size * 1.15, y + size * 1.15), xticks=[], yticks=[])

@@ -1,5 +1,6 @@
 """BERT's block."""
 
+from shared.figures import svg
 from shared.figures.drawings import Drawing, stack
 
 
@@ -19,4 +20,5 @@ def post_norm_schematic() -> Drawing:
         "come after a sum, so "
         "no line leads past them."
     )
-    return stack(boxes, [(0, 2), (3, 5)], 40, alt)
+    title = svg.text(0, -8, "Post-norm: norms after the sums", 12, anchor="start", bold=True)
+    return stack(boxes, [(0, 2), (3, 5)], 40, alt, more=title)

@@ -18,7 +18,7 @@ def runs_of(kind: str) -> list[dict]:
 
 def second_copies() -> dict[str, Curve]:
     """The loss on random tokens that are shown a second time, for each run."""
-    runs = {f"seed {run['seed']}": run for run in runs_of(REPEATED)} | {"never a repeat": runs_of(CONTROL)[0]}
+    runs = {f"seed {run['seed']}": run for run in runs_of(REPEATED)} | {"trained without repeats": runs_of(CONTROL)[0]}
     return {
         name: [(point["step"], point["random tokens"]["losses"][1]) for point in run["curve"]]
         for name, run in runs.items()
@@ -27,7 +27,7 @@ def second_copies() -> dict[str, Curve]:
 
 def heads(run: dict) -> dict[str, Curve]:
     """Where two heads look in the second copy: in each block the one that ends with the largest weight there."""
-    shown = {"previous token": (0, "one_back"), "after the earlier": (1, "after_earlier")}
+    shown = {"block 1: previous token": (0, "one_back"), "block 2: induction head": (1, "after_earlier")}
     found = {}
     for name, (block, place) in shown.items():
         weights = torch.tensor([point["random tokens"][place] for point in run["curve"]])  # (points, blocks * heads)

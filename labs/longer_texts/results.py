@@ -1,6 +1,7 @@
 """The stored runs of *Longer texts*, by model and test."""
 
 import json
+from collections.abc import Sequence
 from importlib import resources
 
 import numpy as np
@@ -44,6 +45,12 @@ def by_gap() -> list[tuple[int, float]]:
     """The loss of rotary in the second half of a short text against how much later it begins, the mean of the seeds."""
     runs = [run["gaps"] for run in RUNS if run["encoding"] == "rotary"]
     return [(int(gap), float(np.mean([run[gap] for run in runs]))) for gap in runs[0]]
+
+
+def crests(points: Sequence[tuple[float, float]], reach: float = 90) -> list[tuple[float, float]]:
+    """The points (x, y) that are the highest of all as near as `reach` on either side."""
+    (begin, *_, end), around = [x for x, _ in points], lambda x: [b for a, b in points if abs(a - x) <= reach]
+    return [(x, y) for x, y in points if begin + reach <= x <= end - reach and y == max(around(x))]
 
 
 def table(tests: dict[str, str]) -> pd.DataFrame:

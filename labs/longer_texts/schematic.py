@@ -2,16 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import hypot
+from math import atan2, hypot
 from typing import TYPE_CHECKING, Any
 
 from shared.colours import css_colour
 from shared.figures import STYLE, svg
 from shared.figures.chart import GRID as GREY
+from shared.figures.chart import INK as INK_OF_CHARTS
 from shared.figures.chart import MUTED, Plot
+from shared.figures.chart import PAPER as PAPER_OF_CHARTS
 from shared.figures.charts import Curves, colour_map
 from shared.figures.drawings import Drawing, arrow, drawing
-from shared.figures.svg import GRID, INK
+from shared.figures.svg import GRID, INK, PAPER
+from shared.figures.svg import MUTED as MUTED_IN_SVG
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,36 +23,44 @@ if TYPE_CHECKING:
 def arrows_in_a_plane(
     panels: Sequence[tuple[str, Sequence[tuple[str, tuple[float, float], str]]]],
     alt: str,
-    arcs: bool = False,
+    title: str = "",
 ) -> Drawing:
-    """Vectors of two numbers as arrows from the origin, two panels in a row; a panel is a title and
-    its arrows.
+    """Vectors of two numbers as arrows from the origin, two panels in a row, with the angle between the
+    first two arrows of each; a panel is a title and its arrows.
 
     Args:
         panels: each arrow is a label, its two numbers, and a role, which colours it.
-        arcs: draw the angle between the first two arrows of each panel.
     """
-    wide, high, lines = 146, 172, []
     longest = max(hypot(*tip) for _, arrows in panels for _, tip, _ in arrows)
-    for number, (title, arrows) in enumerate(panels):
-        x0, y0 = wide * (number % 2) + wide / 2, high * (number // 2) + 96
-        lines.append(svg.text(x0, y0 - 88, title, 12))
-        lines.append(f'<path d="M{x0 - 68} {y0}h136M{x0} {y0 - 70}v140" stroke="{GRID}"/>')
-        for label, (x, y), role in arrows:
-            tip = x0 + 54 * x / longest, y0 - 54 * y / longest
-            lines.append(arrow([(x0, y0), tip], css_colour(role)))
-            length = hypot(x, y)
-            at = tip[0] + 11 * x / length, tip[1] - 11 * y / length + 4
-            lines.append(svg.text(*at, label, 12, colour=css_colour(role), bold=True))
-        if arcs:
+    wide, unit, lines = 146, 58 / longest, [svg.text(0, 0, title, 12, anchor="start", bold=True)]
+    rows = [panels[begin : begin + 2] for begin in range(0, len(panels), 2)]
+    top = 26.0 * bool(title)
+    for row in rows:
+        ends = [tip for _, arrows in row for _, tip, _ in arrows]
+        up, down = (max([0.0, *(sign * unit * y for _, y in ends)]) + 16 for sign in (1, -1))
+        for number, (name, arrows) in enumerate(row):
+            x0, y0 = wide * (number + 0.5), top + 30 + up
             (_, (a, b), _), (_, (c, d), _), *_ = arrows
-            ends = [(x0 + 22 * x / hypot(x, y), y0 - 22 * y / hypot(x, y)) for x, y in ((a, b), (c, d))]
-            sweep = 0 if a * d - b * c > 0 else 1
-            (ax, ay), (bx, by) = [tuple(map(svg.coordinate, end)) for end in ends]
+            turn = atan2(a * d - b * c, a * c + b * d)
+            lines.append(svg.text(x0, top, name, 12))
+            lines.append(svg.text(x0, top + 16, f"angle {abs(turn):.2f}", 12, colour=MUTED_IN_SVG))
+            lines.append(f'<path d="M{x0 - 68} {y0:.1f}h136M{x0} {y0 - up:.1f}v{up + down:.1f}" stroke="{GRID}"/>')
+            axes = len(lines)
+            for label, (x, y), role in arrows:
+                out = unit + 11 / hypot(x, y)
+                at = x0 + out * x, y0 - out * y
+                paper = f'<circle cx="{at[0]:.1f}" cy="{at[1]:.1f}" r="7" fill="{PAPER}"/>'  # no axis through a name
+                lines.insert(axes, paper)
+                lines.append(arrow([(x0, y0), (x0 + unit * x, y0 - unit * y)], css_colour(role)))
+                lines.append(svg.text(at[0], at[1] + 4, label, 12, colour=css_colour(role), bold=True))
+            points = [(x0 + 22 * x / hypot(x, y), y0 - 22 * y / hypot(x, y)) for x, y in ((a, b), (c, d))]
+            (ax, ay), (bx, by) = [tuple(map(svg.coordinate, point)) for point in points]
             lines.append(
-                f'<path d="M{ax} {ay}A22 22 0 0 {sweep} {bx} {by}" fill="none" stroke="{INK}" stroke-width="2"/>'
+                f'<path d="M{ax} {ay}A22 22 0 0 {0 if turn > 0 else 1} {bx} {by}" fill="none" stroke="{INK}" '
+                f'stroke-width="2"/>'
             )
-    return drawing(2 * wide, high * ((len(panels) + 1) // 2), lines, alt)
+        top += 30 + up + down + 18
+    return drawing(2 * wide, top - 18, lines, alt)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -57,40 +68,67 @@ class CurvesBeyond(Curves):
     """Curves over positions or distances, gray as far as the model was trained.
 
     Args:
-        trained: where the gray ends.
+        trained: where the gray ends; 0 if there is none.
+        crests: points that have a ring and their x above it.
+        pale: the line that is drawn behind the others.
     """
 
     trained: float = 64
+    crests: Sequence[tuple[float, float]] = ()
+    pale: str = ""
 
     @property
     def alt(self) -> str:
-        return f"{super().alt} Gray up to {self.trained:g}: as in training."
+        gray = f" Gray up to {self.trained:g}: as in training." if self.trained else ""
+        rings = f" Ringed: {', '.join(f'{x:g}' for x, _ in self.crests)}." if self.crests else ""
+        return super().alt + gray + rings
 
     def figure(self) -> "Figure":
         figure = super().figure()
         (axes,) = figure.axes
-        axes.axvspan(0, self.trained, color=GREY, alpha=0.5, linewidth=0, zorder=0)
-        axes.annotate(
-            "trained", (self.trained / 2, 1), (0, -2), xycoords=("data", "axes fraction"),
-            textcoords="offset points", ha="center", va="top", rotation=90, color=MUTED,
-        )  # fmt: skip
+        if self.trained:
+            axes.axvspan(0, self.trained, color=GREY, alpha=0.5, linewidth=0, zorder=0)
+            axes.annotate(
+                f"trained: {self.trained:g} tokens", (self.trained / 2, 1), (0, -2),
+                xycoords=("data", "axes fraction"), textcoords="offset points", ha="center", va="top",
+                rotation=90, color=MUTED,
+            )  # fmt: skip
+        names = [name for name, lines in self.points.items() for _ in lines]
+        for name, line in zip(names, axes.lines, strict=False):  # the lines of levels come after these
+            if name == self.pale:
+                line.set(alpha=0.4, linewidth=0.8, zorder=1)
+        paper = {"facecolor": PAPER_OF_CHARTS, "linewidth": 0, "pad": 1}
+        for x, y in self.crests:
+            axes.plot(x, y, "o", markersize=9, markerfacecolor="none", markeredgecolor=INK_OF_CHARTS)
+            axes.annotate(f"{x:g}", (x, y), (0, 9), textcoords="offset points", ha="center", bbox=paper)
         axes.set_xlim(left=0)
         return figure
 
 
-def score_matrices(matrices: Mapping[str, Any], words: str) -> Plot:
-    """The causal part of score matrices as shades, two in a row; `words` say what is seen."""
+def score_matrices(matrices: Mapping[str, Any], words: str, one_scale: Sequence[str] = ()) -> Plot:
+    """The causal part of score matrices as shades, two in a row, each from its lowest score to its highest.
+
+    Args:
+        words: what is seen, for those who can't see it.
+        one_scale: the names of those whose shades can be compared, from the lowest of all to the highest.
+    """
     import matplotlib.pyplot as plt
     import numpy as np
-    from matplotlib.colors import CenteredNorm
+    from matplotlib.colors import LinearSegmentedColormap, Normalize
 
-    with plt.rc_context(STYLE | {"axes.grid": False}):
+    causal = {name: np.where(np.tri(len(S), dtype=bool), S, np.nan) for name, S in matrices.items()}  # (tokens, tokens)
+    high = {name: np.nanmax(scores) for name, scores in causal.items()}
+    low = {name: np.nanmin(scores) for name, scores in causal.items()}
+    low |= dict.fromkeys(one_scale, min([low[name] for name in one_scale], default=0))
+    high |= dict.fromkeys(one_scale, max([high[name] for name in one_scale], default=0))
+    shades = LinearSegmentedColormap.from_list("scores", colour_map("score")(np.linspace(0.5, 1, 64)))
+    with plt.rc_context(STYLE | {"axes.grid": False, "axes.titlesize": 11}):
         figure, panels = plt.subplots((len(matrices) + 1) // 2, 2, figsize=(4.2, 6.2), sharex=True, sharey=True)
-        for axes, (name, scores) in zip(panels.flat, matrices.items(), strict=True):
-            causal = np.where(np.tri(len(scores), dtype=bool), scores, np.nan)  # (tokens, tokens)
-            axes.imshow(causal, cmap=colour_map("score"), norm=CenteredNorm())
-            axes.set_title(name)
-        figure.supxlabel("position of the key")
-        figure.supylabel("position of the query")
+        for axes, (name, scores) in zip(panels.flat, causal.items(), strict=True):
+            lowest = low[name] if low[name] < high[name] else high[name] - 1  # equal scores are all the highest
+            axes.imshow(scores, cmap=shades, norm=Normalize(lowest, high[name]), clip_on=False)
+            axes.set(title=name, xticks=range(0, len(scores), 10), yticks=range(0, len(scores), 10))
+        figure.supxlabel("position of the key; dark: a high score", size=11.5)
+        figure.supylabel("position of the query", size=11.5)
     plt.close(figure)
     return Plot(figure, words)

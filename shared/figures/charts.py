@@ -73,7 +73,7 @@ def colour_map(role: str) -> "Colormap":
 @dataclass(frozen=True, repr=False, eq=False)
 class Dots(Chart):
     """Results on one axis: a line for each model, a dot for each result, and the half width of its
-    interval.
+    interval; where there are several, as of seeds, a stroke at their mean.
 
     Args:
         rows: model -> its results, a number or several, as of seeds; or (mean, half width of the
@@ -83,7 +83,7 @@ class Dots(Chart):
         intervals: whether a pair is a mean and its half width.
         band: from where to where the axis is gray.
         span: the axis reaches at least from here to there, for example (0, 1).
-        digits: decimals of the number above a single dot.
+        digits: decimals of the number above a single dot, or of the mean of several.
     """
 
     rows: Mapping[str, Any]
@@ -154,8 +154,12 @@ class Dots(Chart):
         above |= {"textcoords": "offset points", "clip_on": False}
         for place, (name, notes) in enumerate(self.notes.items()):
             axes.annotate(name, (0, -place), (0, 8), **above)
-            if len(notes) == 1:
-                axes.annotate(notes[0], (1, -place), (0, 8), ha="right", color=colour, **above)
+            mean = np.mean([value for own, value, _ in self.dots if own == name])
+            if len(notes) > 1:
+                stroke: dict[str, Any] = {"color": INK, "linewidth": 1.2, "zorder": 3}
+                axes.vlines(mean, -place - 0.24, -place + 0.12, **stroke)
+            text = notes[0] if len(notes) == 1 else f"mean {mean:.{self.digits}f}".replace("-", "−")
+            axes.annotate(text, (1, -place), (0, 8), ha="right", color=colour, **above)
         for name, level in (self.levels or {}).items():
             dashed: Any = {"color": MUTED, "linewidth": 1.2, "linestyle": (0, (4, 3)), "zorder": 0}
             axes.vlines([level] * len(names), places - 0.36, places + 0.12, **dashed)

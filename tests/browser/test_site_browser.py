@@ -188,12 +188,26 @@ def test_the_contents_show_the_open_page_and_go_on_with_its_sections(visit, addr
     page = visit(f"{address}/{name}.html", width=1280)
     page.set_viewport_size({"width": 1280, "height": 720})
     page.reload()
-    seen = "link => (({ top, bottom }) => top > 56 && bottom < innerHeight)(link.getBoundingClientRect())"
+    field = page.locator("#contents form")
+    seen = "link => (({ top, bottom }) => top >= %d && bottom < innerHeight)(link.getBoundingClientRect())"
+    seen %= field.evaluate("form => form.getBoundingClientRect().bottom")  # nothing hides below the search field
     assert page.locator('#contents [aria-current="page"]').evaluate(seen)
     for heading in page.locator("#contents .sections a").evaluate_all("all => all.map(a => a.hash)"):
         page.evaluate("hash => { location.hash = hash; }", heading)
         page.locator(f'#contents a[href="{heading}"][aria-current="location"]').wait_for()
         assert page.locator(f'#contents a[href="{heading}"]').evaluate(seen), heading
+        top = "e => e.getBoundingClientRect().top - e.closest('#contents').getBoundingClientRect().top"
+        assert field.evaluate(top) == 0, "the field is always in sight"
+
+
+def test_no_air_is_left_behind_a_root(visit, address):
+    page = visit(f"{address}/labs/queries/queries.html")
+    air = """async () => { await document.fonts.ready;
+      const right = (e) => e.getBoundingClientRect().right;
+      return Array.from(document.querySelectorAll('main p math msqrt'), (root) =>
+        right(root) + parseFloat(getComputedStyle(root).marginRight) - right(root.lastElementChild)); }"""
+    found = page.evaluate(air)
+    assert found and max(map(abs, found)) < 0.5
 
 
 def test_contents_and_search_need_no_mouse_on_a_phone(visit, address):

@@ -176,6 +176,19 @@ def test_on_a_phone_nothing_scrolls_and_the_address_holds_stage_and_sentence(vis
     assert page.get_by_label("Your own sentence").input_value() == "one step, one journey"
 
 
+def test_the_sum_of_a_walk_that_just_comes_into_sight_covers_no_button(visit):
+    page = visit("about:blank", width=1280)
+    page.set_viewport_size({"width": 1280, "height": 720})
+    page.set_content(page_of([journey()], "light").replace("<body>", '<body><div style="height: 480px"></div>'))
+    page.locator(".attention-walk .sum").wait_for(state="attached")
+    ends = """host => ['.stages', '.sum'].map((name) => host.shadowRoot.querySelector(name).getBoundingClientRect())
+      .map(({ top, bottom }) => [top, bottom])"""
+    for scrolled in (0, 60, 120, 400):
+        page.evaluate("y => scrollTo(0, y)", scrolled)
+        (_, below), (above, _) = page.locator(".attention-walk").evaluate(ends)
+        assert above >= below, f"{scrolled} pixels down"
+
+
 def test_without_scripts_a_still_table_shows_the_words_as_text(show):
     words = ["<img src=x onerror=alert(1)>", "'><script>alert(1)</script>", "</div>", "&amp;"]
     shown = walk(words, torch.eye(4), torch.eye(4), torch.eye(4), torch.eye(4))

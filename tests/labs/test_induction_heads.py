@@ -10,13 +10,15 @@ import lab_code
 import numpy as np
 import pytest
 import torch
+from matplotlib.colors import to_rgb
 from torch import nn
 from torch.nn.functional import cross_entropy
 
 from experiments import train_small_model as small_model
-from labs.induction_heads import circuits, copying, growing
+from labs.induction_heads import circuits, copying, growing, schematic
 from labs.induction_heads import letter_pairs as pairs
 from shared import review_writer
+from shared.colours import ROLES
 from shared.model import MultiHeadSelfAttention, causal_mask
 from shared.review_writer import START, ReviewWriter
 from shared.reviews import movie_parts, read_movies
@@ -326,3 +328,35 @@ def test_the_loss_of_the_second_copy_is_the_second_of_the_stored_ones():
     assert len(curves) == len(runs) == 4
     for curve, run in zip(curves.values(), runs, strict=True):
         assert curve[-1] == (1000, run["curve"][-1]["random tokens"]["losses"][1])
+
+
+# --- drawings --------------------------------------------------------------------------------------------------------
+
+
+def test_cells_of_a_pair_are_beside_each_other_and_a_gap_comes_after_it():
+    weights = torch.tensor([[0.96, 0.04, 0, 0, 0, 0], [0, 0.1, 0.2, 0.31, 0, 0.39]])
+    chart = schematic.weights_on_pairs(weights, ["p", "q"], list("abcdef"), "title")
+    columns = ["a", "b", "", "c", "d", "", "e", "f"]
+    assert chart.column_labels == columns and chart.row_labels == ["p", "q"]
+    filled = {(chart.row_labels[i], columns[j]): amount for (i, j), amount in chart.tiles.items()}
+    expected = {("p", "a"): 1.0, ("q", "b"): 0.1, ("q", "c"): 0.2, ("q", "d"): 0.3, ("q", "f"): 0.4}
+    assert filled == pytest.approx(expected)
+    assert {column for _, column in chart.cells} == {0, 1, 3, 4, 6, 7}, "no cell in a gap"
+
+
+def test_circuits_in_a_row_have_one_scale():
+    one, other = torch.tensor([[4.0, -2], [0, 1]]), torch.tensor([[8.0, 2], [-4, 0.5]])
+    chart = schematic.circuits_in_a_row({"a": (one, "r", "c"), "b": (other, "r", "c")}, "xy", 8, "two")
+    panels = chart.figure().axes
+    first, second = (np.asarray(axes.images[0].get_array()) for axes in panels)  # (2, 2, 3)
+    np.testing.assert_allclose(second[0, 0], to_rgb(ROLES["score"][0]), atol=1e-6)  # 8 is the darkest
+    np.testing.assert_allclose(first[1, 0], 1, atol=0.01)  # zero is paper
+    for a, b, ratio in ((first[0, 0], second[0, 0], 0.5), (first[0, 1], second[1, 0], 0.5)):
+        np.testing.assert_allclose((1 - a) / (1 - b), ratio, atol=0.02)  # shade by shade
+    assert [axes.get_title(loc="left") for axes in panels] == ["a", "b"] and chart.alt == "two"
+
+
+def test_curves_have_a_gray_band_where_it_is_said():
+    chart = schematic.CurvesAround({"a": [(0, 4.0), (9, 5.0)]}, "steps", "loss", band=(3, 5))
+    (gray,) = chart.figure().axes[0].patches
+    assert (gray.get_x(), gray.get_x() + gray.get_width()) == (3, 5) and "Gray from 3 to 5" in chart.alt

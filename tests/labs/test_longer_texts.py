@@ -248,19 +248,41 @@ def test_results_are_those_of_the_stored_runs():
 # --- drawings ----------------------------------------------------------------------------------------------------
 
 
-def test_curves_are_grey_as_far_as_the_model_was_trained():
-    chart = schematic.CurvesBeyond({"a": [(16, 4.0), (48, 5.0)]}, "position", "loss")
+def test_a_crest_is_higher_than_all_that_is_near_on_both_sides():
+    wave = [(x, math.sin(x / 30) - x / 1000) for x in range(400)]  # its crests are where cos(x / 30) / 30 is 1 / 1000
+    expected = [30 * (math.acos(0.03) + 2 * math.pi * turn) for turn in range(2)]
+    assert [x for x, _ in results.crests(wave, reach=40)] == pytest.approx(expected, abs=0.5)
+    assert results.crests(wave[10:200], reach=40) == [], "too near the ends: one is cut off there, and one isn't there"
+    assert results.crests([(0, 0), (32, 2), (64, 3), (96, 1), (128, 0)], 64) == [(64, 3)]
+
+
+def test_curves_are_grey_as_far_as_the_model_was_trained_and_crests_have_rings():
+    lines = {"a": [(16, 4.0), (48, 5.0)], "b": [(16, 3.0), (48, 2.0)]}
+    chart = schematic.CurvesBeyond(lines, "position", "loss", crests=[(48, 5.0)], pale="b")
     (axes,) = chart.figure().axes
     (gray,) = axes.patches
     assert (gray.get_x(), gray.get_x() + gray.get_width()) == (0, models.TRAINED) and "Gray up to 64" in chart.alt
+    a, b, ring = axes.lines
+    assert ring.get_xydata().tolist() == [[48, 5]] and "48" in [text.get_text() for text in axes.texts]
+    assert a.get_alpha() is None and b.get_alpha() < 0.5 and chart.alt.endswith("Ringed: 48.")
+    without = schematic.CurvesBeyond(lines, "gap", "loss", trained=0)
+    assert not without.figure().axes[0].patches and "Gray" not in without.alt
 
 
 def test_score_matrices_show_the_numbers_that_they_are_given_up_to_the_query():
     nan = math.nan
-    given = {"one": np.arange(9.0).reshape(3, 3), "two": -np.eye(3)}
-    shown = [[[0, nan, nan], [3, 4, nan], [6, 7, 8]], [[-1, nan, nan], [0, -1, nan], [0, 0, -1]]]
-    chart = schematic.score_matrices(given, "Two matrices.")
+    given = {"one": np.arange(9.0).reshape(3, 3), "two": -np.eye(3), "three": 2 * np.eye(3), "four": np.ones((3, 3))}
+    shown = [
+        [[0, nan, nan], [3, 4, nan], [6, 7, 8]],
+        [[-1, nan, nan], [0, -1, nan], [0, 0, -1]],
+        [[2, nan, nan], [0, 2, nan], [0, 0, 2]],
+        [[1, nan, nan], [1, 1, nan], [1, 1, 1]],
+    ]
+    chart = schematic.score_matrices(given, "Four matrices.", one_scale=["two", "three"])
     panels = chart.figure().axes
-    assert [axes.get_title(loc="left") for axes in panels] == ["one", "two"] and chart.alt == "Two matrices."
+    assert [axes.get_title(loc="left") for axes in panels] == [*given] and chart.alt == "Four matrices."
     for axes, matrix in zip(panels, shown, strict=True):
         np.testing.assert_array_equal(np.ma.filled(axes.images[0].get_array(), nan), matrix)
+    scales = [(axes.images[0].norm.vmin, axes.images[0].norm.vmax) for axes in panels]
+    assert scales[:3] == [(0, 8), (-1, 2), (-1, 2)], "from the lowest to the highest, and two on one scale"
+    assert scales[3][1] == 1 > scales[3][0], "equal scores are all the highest"

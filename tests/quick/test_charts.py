@@ -39,8 +39,9 @@ def test_dots_are_the_results_with_their_intervals_and_levels():
     assert chart.dots == [(name, value, 0) for name, values in rows.items() for value in values]
     (axes,) = chart.figure().axes
     assert [bar.lines[0].get_xdata()[0] for bar in axes.containers] == [0.39, 0.4, 0.99, 1.0, 0.98]
-    dashes = [segment for each in axes.collections for segment in each.get_segments()]
-    assert {x for dash in dashes for x in dash[:, 0]} == {1 / 6} and len(dashes) == 2, "one below each name"
+    strokes = [segment[0, 0] for each in axes.collections for segment in each.get_segments()]
+    assert strokes == pytest.approx([0.395, 0.99, 1 / 6, 1 / 6]), "the means, and a line below each name"
+    assert {f"mean {0.395:.2f}", "mean 0.99"} <= set(texts(axes))
     (axes,) = Dots({"a": (0.5, 0.1)}, intervals=True).figure().axes
     (segment,) = axes.containers[0].lines[2][0].get_segments()
     assert segment[:, 0] == pytest.approx([0.4, 0.6]) and "0.50 ± 0.10" in texts(axes)

@@ -12,6 +12,7 @@ from torch import nn
 from labs.a_language_model.drawing import shift_and_causal_mask
 from labs.a_pretrained_model import schematic
 from labs.a_question_from_the_text.schematic import two_thresholds
+from labs.does_it_help.forest import Forest
 from labs.induction_heads.schematic import induction_schematic
 from labs.longer_texts.schematic import arrows_in_a_plane
 from labs.many_heads.drawing import split_and_concatenate
@@ -31,8 +32,8 @@ POST_NORM = {
     "x for the next layer": {"layer norm 2"},
 }  # fmt: skip
 INDUCTION = {
-    "layer 1: one position back": {"c 1", "B 1"}, "B, after c": {"layer 1: one position back"},
-    "layer 2: what came after c?": {"B, after c", "c 2"}, "B 2": {"layer 2: what came after c?"},
+    "previous-token head": {"c 1"}, "B, note: after c": {"previous-token head", "B"},
+    "induction head": {"B, note: after c", "c 2"}, "prediction: B": {"induction head"},
 }  # fmt: skip
 TWO_HEADS = {
     "columns 0, 1": {"Q, K, V: n × 4 each"}, "columns 2, 3": {"Q, K, V: n × 4 each"},
@@ -183,6 +184,9 @@ def test_each_token_attends_to_itself_and_what_is_before_it_and_a_step_adds_one_
         cached = sorted(rectangles(svg, role))
         assert len(cached) == len(tokens), "a key and a value of each token"
         assert [opacity > 0.3 for *_, opacity in cached] == [token in prompt for token in tokens]
+        added = {x + wide / 2 for x, _, wide, _, opacity in cached if opacity < 0.3}
+        plus = [x for x, y, text in texts(svg) if text == "+" and any(0 < y - top < 20 for _, top, *_ in cached)]
+        assert sorted(plus) == sorted(added), "a plus where a step adds what the prompt did not"
     assert [text for *_, text in texts(svg) if text.startswith("step")] == [
         f"step {1 + n}" for n in range(len(written))
     ]
@@ -205,7 +209,9 @@ def test_the_bar_after_each_score_is_the_softmax_so_far(scores, values):
         tops = sorted((y, y + height) for bar in bars[:count] for x, y, _, height, _ in bar if x == at)
         assert all(abs(below - above) < 0.11 for (_, below), (above, _) in zip(tops, tops[1:], strict=False))
         assert f"sum {powers.sum() / powers.max():.2f}" in words
-        assert f"mean {powers @ values[:count] / powers.sum():.1f}" in words
+        assert f"output {powers @ values[:count] / powers.sum():.1f}" in words
+        assert {f"score {scores[count - 1]:g}", f"value {values[count - 1]:g}"} <= {*words}
+        assert {f"{term:.2f}" for term in powers / powers.max()} <= {*words}, "each term has its number"
     factors = [float(word[2:]) for word in words if word.startswith("×")]
     largest = [max(scores[:count]) for count in (1, 2, 3)]
     assert factors == pytest.approx([math.exp(a - b) for a, b in zip(largest, largest[1:], strict=False)], rel=0.05)
@@ -214,29 +220,62 @@ def test_the_bar_after_each_score_is_the_softmax_so_far(scores, values):
 @pytest.mark.parametrize("tips", [((1, 2), (-1, 0.5)), ((2, 0), (0, -1)), ((-1, -1), (1, -1)), ((1, 1), (2, -1))])
 def test_arrows_have_the_direction_and_the_length_of_their_vectors_and_the_arc_is_about_the_origin(tips):
     panel = [(str(n), tip, "query") for n, tip in enumerate(tips)]
-    svg = arrows_in_a_plane([("", panel), ("", panel)], "two", arcs=True).svg
+    svg = arrows_in_a_plane([("", panel), ("", panel), ("", panel)], "three").svg
     lines, arcs = lines_of(svg), re.findall(r'd="M(\S+) (\S+)A22 22 0 0 ([01]) (\S+) (\S+)"', svg)
     longest = max(math.hypot(*tip) for tip in tips)
     for number, line in enumerate(lines):
         (x0, y0), *_, (x, y) = line
-        assert ((x - x0) * longest / 54, (y0 - y) * longest / 54) == pytest.approx(tips[number % 2], abs=0.01)
+        assert ((x - x0) * longest / 58, (y0 - y) * longest / 58) == pytest.approx(tips[number % 2], abs=0.01)
     for arc, line in zip(arcs, lines[::2], strict=True):
         (ax, ay, sweep, bx, by), (x0, y0) = map(float, arc), line[0]
         turn = (math.atan2(by - y0, bx - x0) - math.atan2(ay - y0, ax - x0) + math.pi) % (2 * math.pi) - math.pi
         assert sweep == (turn > 0), "downwards is positive in SVG; the other way the arc bulges inwards"
         for (x, y), tip in zip(((ax, ay), (bx, by)), tips, strict=True):
             assert math.atan2(y0 - y, x - x0) == pytest.approx(math.atan2(*tip[::-1]), abs=0.01)
+        assert f"angle {abs(turn):.2f}" in [text for *_, text in texts(svg)]
+    high = float(re.search(r'viewBox="\S+ \S+ \S+ (\S+)"', svg)[1])
+    assert all(-20 < y < high - 20 for line in lines for _, y in line), "no arrow leaves the drawing"
 
 
 def test_what_two_thresholds_can_be_right_about():
     """R is below, between or above them; the marker's place chooses the threshold."""
-    cells = [
-        text
-        for *_, text in texts(two_thresholds().svg)
-        if "/" in text[:3] or text.split()[0] in ("one", "both", "none")
+    svg, rows = two_thresholds().svg, {}
+    for x, y, text in texts(svg):
+        if text[0] in "+−" or text in ("one", "both", "none"):
+            rows.setdefault(round(y / 3), []).append((x, text))
+    drawn = [[text for _, text in sorted(row)] for _, row in sorted(rows.items())]
+    signs = [[R > threshold for R in (0, 1.5, 3)] for threshold in (1, 2)]  # marker first, marker second
+    expected = []
+    for answers in ((True, False), (False, True)):  # first review positive, second review positive
+        right = [[sign == answer for sign in row] for row, answer in zip(signs, answers, strict=True)]
+        for row, marks in zip(signs, right, strict=True):
+            expected.append([f"{'−+'[sign]} {'✗✓'[mark]}" for sign, mark in zip(row, marks, strict=True)])
+        expected.append([("none", "one", "both")[sum(zone)] for zone in zip(*right, strict=True)])
+    assert drawn == expected
+    # each zone is where R is: left of, between and right of the ticks of the thresholds
+    first, second = (x for x, _, text in texts(svg) if text in ("θ₁", "θ₂"))
+    assert all([x < first, first < x < second, second < x][zone] for row in rows.values()
+               for zone, (x, _) in enumerate(sorted(row)))  # fmt: skip
+
+
+@pytest.mark.parametrize("margin", [0.03, 0.005])
+def test_each_interval_of_the_forest_plot_is_where_its_numbers_and_its_verdict_are(margin):
+    groups = {"a": {"x": (0.1, 0.02), "y": (-0.008, 0.016)}, "b": {"z": (-0.02, 0.01), "v": (0.01, 0.03)}}
+    forest = Forest(groups, margin)
+    (axes,) = forest.drawn_in_style().axes
+    shown = {text.get_text(): text.get_position() for text in axes.texts}
+    pixels = (shown["0.10"][0] - shown["0.00"][0]) / 0.1  # of the axis, as labeled
+    bars = [segment for bar in axes.containers for segment in bar[2][0].get_segments()]
+    words = {"higher", "lower", "practically equal", "undecided"}
+    verdicts = [
+        (y, text.get_text()) for text in axes.texts if text.get_text() in words for _, y in [text.get_position()]
     ]
-    signs = [[R > threshold for threshold in (1, 2)] for R in (0, 1.5, 3)]
-    assert cells[:3] == [" / ".join("+" if positive else "−" for positive in pair) for pair in signs]
-    for row, right in ((cells[3:6], [True, False]), (cells[6:], [False, True])):
-        counts = [sum(a == b for a, b in zip(pair, right, strict=True)) for pair in signs]
-        assert row == [f"{('none', 'one', 'both')[count]} right" for count in counts]
+    bands, given = axes.patches, [row for group in groups.values() for row in group.values()]
+    for (left, right), band, (y, word), (mean, half) in zip(bars, bands, verdicts, given, strict=True):
+        ends = [(x - shown["0.00"][0]) / pixels for x, _ in (left, right)]
+        assert ends == pytest.approx([mean - half, mean + half])
+        assert band.get_width() / pixels == pytest.approx(2 * margin) and abs(y - left[1]) < 6
+        low, high = ends
+        equal = "practically equal" if max(-low, high) < margin else "undecided"
+        assert word == ("higher" if low > 0 else "lower" if high < 0 else equal)
+        assert f"{mean:.3f} ± {half:.3f}, {word}".replace("-", "−") in forest.alt

@@ -22,8 +22,8 @@ ARROW = 0.5  # length of a query's arrow, in parts of the farthest key's distanc
 @dataclass(frozen=True, repr=False, eq=False)
 class KeyPlanes(Chart):
     """Keys of width 2 as points with their names, their polygon dotted, and each query as an arrow
-    of the same length from the origin. Two planes side by side have one scale; there the other
-    names than the asking query's have room for their first letters only.
+    of the same length from the origin. Two planes side by side have one scale; there names
+    have room for their first letters only, but for that of the asking query.
 
     Args:
         names: a name for each key and its query.
@@ -103,13 +103,14 @@ class KeyPlanes(Chart):
             axes.annotate("", tip, (0, 0), arrowprops=arrow)
         axes.scatter(keys[:, 0], keys[:, 1], s=14 if small else 22, color=KEY, zorder=3)
         for place, (name, key, tip) in enumerate(zip(self.names, keys, tips, strict=True)):
-            shown = name[0] if small and place != self.asking else name
+            shown = name[0] if small else name
             away = np.array([1 + 0.1 * len(shown), 1]) * (0.13 if small else 0.1) * limit
             look: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 11}
             x, y = key + away * key / np.linalg.norm(key)
             axes.text(x, y, shown, color=KEY, **look)
             if small and place == self.asking:  # beside the line, so that nothing crosses it
                 tip = tip + 0.3 * np.array([-tip[1], tip[0]])
+                shown = name
                 look |= {"fontweight": "bold", "bbox": {"facecolor": PAPER, "linewidth": 0, "pad": 0.5}}
             x, y = tip + away * tip / np.linalg.norm(tip)
             axes.text(x, y, f"{shown}?", color=QUERY, **look)

@@ -56,7 +56,13 @@ def six_lines(values: Tensor, slopes: Tensor, intercepts: Tensor) -> figures.Plo
         axes.plot([value, value], [ground, highest], color=shade, linewidth=0.9, linestyle=(0, (1, 2)))
         axes.plot(value, ground, marker="o", color=shade, markersize=6, clip_on=False)
         beside = -7 * (value - math.copysign(1, value)), 10  # the steeper a line, the farther its name
-        look: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "color": shade, "fontweight": "bold"}
+        look: dict[str, Any] = {
+            "textcoords": "offset points",
+            "ha": "center",
+            "color": shade,
+            "fontweight": "bold",
+            "fontsize": 11.5,
+        }
         axes.annotate(cafe.DRINKS[drink], (value, highest), beside, **look)
     axes.set(xlabel="output t; a dot at each drink's value v", ylabel="logit: the highest wins")
     axes.set(xticks=values.tolist(), yticks=[], ylim=(ground - 0.12 * top, 1.05 * top))

@@ -72,9 +72,9 @@ class Shares(Chart):
             free = TOP + 4.0  # where the next label may be
             for word, (start, end) in zip(self.words, column, strict=False):
                 newcomer = side == 1 and end == column[-1][1]
-                look: dict[str, Any] = {"facecolor": color, "edgecolor": PAPER, "hatch": "///" * newcomer}
+                look: dict[str, Any] = {"facecolor": color, "edgecolor": PAPER, "alpha": 0.45 if newcomer else 0.75}
                 size = HEIGHT * (end - start)
-                axes.add_patch(Rectangle((LEFT[side], TOP + HEIGHT * start), COLUMN, size, alpha=0.75, **look))
+                axes.add_patch(Rectangle((LEFT[side], TOP + HEIGHT * start), COLUMN, size, **look))
                 if end - start >= LEAST:
                     shown = f"{word[:11]}{' (new)' * newcomer} {short(end - start)}"
                     at, align = (LEFT[1] + COLUMN + 6, "left") if side else (LEFT[0] - 6, "right")

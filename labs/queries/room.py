@@ -16,6 +16,9 @@ ROOM = cafe.Cafes(
 )
 
 
+SEATS = [0, 2, 3, 5, 4, 6, 7, 1]  # clockwise; seated like this, nobody is in the way of an arrow
+
+
 class InTheCafe(nn.Module):
     """A layer that takes x and a mask, where every chair is taken, so that no token is padding."""
 
@@ -36,9 +39,10 @@ def attention_weights(model: cafe.CafeModel, cafes: cafe.Cafes) -> Tensor:
 def draw(
     model: cafe.CafeModel | None = None, attending: str | None = None, title: str = "", least: float = 0.1
 ) -> figures.Cafe:
-    """The room, with the weights of a trained model; without one, friends alone."""
-    weights = None if model is None else attention_weights(model, ROOM)[0]
-    return figures.Cafe(list(FRIENDS), ORDERS, list(FRIENDS.values()), weights, attending, title=title)
+    """The room, with the weights of a trained model; without one, friends alone. No arrow below `least`."""
+    weights = None if model is None else attention_weights(model, ROOM)[0][SEATS][:, SEATS]
+    names, orders, friends = ([row[seat] for seat in SEATS] for row in (list(FRIENDS), ORDERS, list(FRIENDS.values())))
+    return figures.Cafe(names, orders, friends, weights, attending, least=least, title=title)
 
 
 def admirers(cafes: cafe.Cafes) -> Tensor:

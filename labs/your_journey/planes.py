@@ -1,14 +1,16 @@
-"""Pictures of *Your journey*: a vector of two numbers is a point in a plane, so keys and outputs can be seen."""
+"""Pictures of *Your journey*: all weights with their numbers; keys, values and outputs as points in a plane."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shared.colours import ROLES
-from shared.figures.chart import MUTED, PAPER, Chart, new_axes
+from shared.figures.chart import GRID, INK, MUTED, PAPER, WIDTH, Chart, bare_axes, new_axes
+from shared.figures.matrices import SHADE
 from shared.figures.picture import matrix_of, words_of
 
 if TYPE_CHECKING:
@@ -16,6 +18,59 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 HEIGHT = 330  # pixels
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class AllWeights(Chart):
+    """Attention weights with three decimals, shaded from 0 on; the largest of each row is framed.
+
+    Args:
+        words: the words of the sentence.
+        weights: (words, words).
+    """
+
+    words: Sequence[str]
+    weights: Any
+
+    @cached_property
+    def values(self) -> np.ndarray:
+        words_of(self.words, "rows of the weights", len(self.weights))
+        return matrix_of(self.weights, "weights")
+
+    @property
+    def alt(self) -> str:
+        largest = "; ".join(
+            f"{word} to {self.words[row.argmax()]} {row.max():.3f}"
+            for word, row in zip(self.words, self.values, strict=True)
+        )
+        return (
+            f"Weights between {self.values.min():.3f} and {self.values.max():.3f}. The largest of each row: {largest}."
+        )
+
+    def figure(self) -> "Figure":
+        from matplotlib.patches import Rectangle
+
+        count, left, top, high = len(self.words), 66, 40, 24
+        wide = (WIDTH - left - 4) / count
+        figure, axes = bare_axes(WIDTH, top + high * count + 6)
+        axes.text(2, top - 8, "query ↓", color=ROLES["query"][0])
+        axes.text(left, 14, "key →", color=ROLES["key"][0])
+        for place, word in enumerate(self.words):
+            axes.text(left - 6, top + high * (place + 0.5) + 4, word, ha="right")
+            axes.text(left + wide * (place + 0.5), top - 8, word, ha="center", fontsize=11)
+        for (i, j), weight in np.ndenumerate(self.values):
+            shade = SHADE * weight / self.values.max()
+            at = left + wide * j, top + high * i
+            axes.add_patch(Rectangle(at, wide, high, facecolor=ROLES["weight"][0], alpha=shade, linewidth=0))
+            axes.add_patch(Rectangle(at, wide, high, fill=False, edgecolor=GRID, linewidth=0.6))
+            number = f"{weight:.3f}".removeprefix("0")
+            axes.text(at[0] + wide / 2, at[1] + high / 2 + 4, number, ha="center", fontsize=11)
+        for column, rows in groupby(range(count), lambda i: int(self.values[i].argmax())):
+            framed = list(rows)
+            at = left + wide * column, top + high * framed[0]
+            frame = Rectangle(at, wide, high * len(framed), fill=False, edgecolor=INK, linewidth=2, clip_on=False)
+            axes.add_patch(frame)
+        return figure
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -69,14 +124,26 @@ class Reach(Chart):
             look: dict[str, Any] = {"color": color, "lw": 2.4 if chosen else 1, "mutation_scale": 12 if chosen else 8}
             look |= {"arrowstyle": "-|>", "shrinkA": 0, "shrinkB": 0}
             axes.annotate("", (x, y), (0, 0), arrowprops=look, zorder=4 if chosen else 2)
+        query, others = f"query of {self.words[self.follow]}", "the other queries"
         tip = length * self.directions[self.follow]
-        axes.annotate("the queries", tip, (4, 6), textcoords="offset points", ha="center", color=ROLES["query"][0])
+        axes.annotate(query, tip, (4, 16), textcoords="offset points", ha="center", color=ROLES["query"][0])
+        lowest = length * self.directions[np.argmin(self.directions[:, 1])]
+        axes.annotate(others, lowest, (5, 0), textcoords="offset points", color=MUTED)
         feet = self.reaches[:, None] * self.directions[self.follow]  # (words, 2)
         for point, foot in zip(self.points, feet, strict=True):
             axes.plot(*np.transpose([point, foot]), color=ROLES["key"][0], linewidth=1, linestyle=(0, (2, 2)))
         axes.scatter(feet[:, 0], feet[:, 1], s=14, color=ROLES["query"][0], zorder=5)
-        scatter(axes, self.points, "key", self.words)
-        axes.set(ylim=(-0.03, length * 1.08), xlabel="column 0", ylabel="column 1")
+        scatter(axes, self.points, "key")
+        names = spread({i: self.points[i, 1] for i in range(len(self.points))}, 0.07 * length)
+        beyond = max(length * self.directions[:, 0].max(), self.points[:, 0].max()) + 0.06 * length
+        for place, height in names.items():
+            leader: dict[str, Any] = {"arrowstyle": "-", "color": ROLES["key"][0], "lw": 0.4, "relpos": (0, 0.5)}
+            axes.annotate(
+                f"{self.words[place]} {self.reaches[place]:.2f}", self.points[place], (beyond, height), va="center",
+                color=ROLES["key"][0], arrowprops=leader | {"shrinkA": 0, "shrinkB": 3},
+            )  # fmt: skip
+        axes.set(xlim=(-0.05 * length, 0.92 * length), ylim=(-0.03, length * 1.14))
+        axes.set(xlabel="column 0", ylabel="column 1", aspect="equal")
         return figure
 
 
@@ -106,15 +173,26 @@ class ValuesAndOutputs(Chart):
 
     def figure(self) -> "Figure":
         figure, axes = new_axes(HEIGHT)
-        for role, found in self.points.items():
-            scatter(axes, found, role, self.words if role == "value" else [])
-        center = self.points["output"].mean(axis=0)
-        pointer: dict[str, Any] = {"arrowstyle": "-", "color": ROLES["output"][0], "shrinkB": 8}
-        axes.annotate(
-            f"all {len(self.words)} outputs", center, (-112, -30), textcoords="offset points",
-            color=ROLES["output"][0], arrowprops=pointer,
-        )  # fmt: skip
+        values, outputs = self.points.values()
+        scatter(axes, values, "value")
+        scatter(axes, outputs, "output")
+        near = 0.08 * np.ptp(values, axis=0).max()
+        for place, (word, value) in enumerate(zip(self.words, values, strict=True)):
+            meets = any(np.linalg.norm(value - other) < near for other in values[:place])
+            axes.annotate(word, value, (7, -13 if meets else -3), textcoords="offset points", color=ROLES["value"][0])
+        for left, role in ((0, "value"), (0.22, "output")):
+            look: dict[str, Any] = {"color": ROLES[role][0], "fontweight": "bold", "transform": axes.transAxes}
+            axes.text(left, 1.03, f"{role}s", **look)
+        axes.set_aspect("equal", adjustable="datalim")
         axes.set(xlabel="column 0", ylabel="column 1")
+        inset = axes.inset_axes((0.66, 0.08, 0.34, 0.4))
+        inset.scatter(outputs[:, 0], outputs[:, 1], s=36, facecolor="none", edgecolor=ROLES["output"][0])
+        size = 0.7 * np.ptp(outputs, axis=0).max()
+        (x, y) = (outputs.min(axis=0) + outputs.max(axis=0)) / 2
+        inset.set(xlim=(x - size, x + size), ylim=(y - size * 1.15, y + size * 1.15), xticks=[], yticks=[])
+        inset.spines[:].set_visible(True)
+        inset.set_title("enlarged", fontsize=11)
+        axes.indicate_inset_zoom(inset, edgecolor=MUTED)
         return figure
 
 
@@ -123,14 +201,17 @@ def farthest(points: np.ndarray) -> float:
     return float(np.linalg.norm(points[:, None] - points[None], axis=-1).max())
 
 
-def scatter(axes: "Axes", points: np.ndarray, role: str, words: Sequence[str]) -> None:
-    """Points in one scale on both axes, the word of each beside it; where two nearly meet, one word is lower."""
-    color = ROLES[role][0]
-    axes.scatter(points[:, 0], points[:, 1], s=26, color=color, zorder=6, linewidth=0, alpha=0.9)
-    near = 0.08 * np.ptp(points, axis=0).max()
-    for place, word in enumerate(words):
-        meets = any(np.linalg.norm(points[place] - other) < near for other in points[:place])
-        paper = {"facecolor": PAPER, "edgecolor": "none", "pad": 0.5}
-        look: dict[str, Any] = {"textcoords": "offset points", "color": color, "bbox": paper, "zorder": 3}
-        axes.annotate(word, points[place], (7, -13 if meets else -3), **look)
-    axes.set_aspect("equal", adjustable="datalim")
+def spread(wanted: dict[int, float], least: float) -> dict[int, float]:
+    """Heights near the wanted ones, from below upwards at least so far apart."""
+    heights: dict[int, float] = {}
+    lowest = -np.inf
+    for name in sorted(wanted, key=lambda name: wanted[name]):
+        heights[name] = max(wanted[name], lowest)
+        lowest = heights[name] + least
+    return heights
+
+
+def scatter(axes: "Axes", points: np.ndarray, role: str) -> None:
+    """Points; two that nearly coincide are seen to be two."""
+    look: dict[str, Any] = {"edgecolor": PAPER, "linewidth": 0.8, "alpha": 0.75, "zorder": 6}
+    axes.scatter(points[:, 0], points[:, 1], s=26, color=ROLES[role][0], **look)

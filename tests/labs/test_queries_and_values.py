@@ -3,13 +3,16 @@
 What trained models reach is asserted in the labs themselves, beside the sentences that it supports.
 """
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
 
 from labs.queries import room
+from labs.queries.sentences import Sentences
 from labs.values import reading
 from shared import cafe
+from shared.figures.cafe import outline
 from shared.model import SelfAttention
 
 CAFES = cafe.draw_cafes(60, seed=5)
@@ -54,12 +57,39 @@ def test_accuracy_by_admirers_counts_the_guests_of_each_kind():
 
 def test_the_room_of_queries_is_drawn_as_it_is_and_ada_is_named_by_somebody_else():
     drawn = room.draw()
-    assert dict(zip(drawn.names, drawn.friends, strict=True)) == room.FRIENDS and drawn.names == list(cafe.NAMES)
-    assert [cafe.DRINKS[drink] for drink in room.ROOM.drinks[0]] == list(drawn.drinks)
+    assert dict(zip(drawn.names, drawn.friends, strict=True)) == room.FRIENDS and list(room.FRIENDS) == list(cafe.NAMES)
+    drinks = dict(zip(drawn.names, drawn.drinks, strict=True))
+    assert [cafe.DRINKS[drink] for drink in room.ROOM.drinks[0]] == [drinks[name] for name in cafe.NAMES]
+    for arrow in drawn.arrows:
+        for place in {*range(8)} - {arrow.source, arrow.target}:
+            guest = drawn.guests[place]
+            points = np.linspace(*(outline(arrow, drawn.guests)[corner] for corner in (0, 3)), 100)
+            assert np.hypot(*(points - [guest.x, guest.y]).T).min() > guest.radius + 5, "a guest is in an arrow's way"
     assert room.FRIENDS["Ben"] == "Ada" != room.FRIENDS["Cleo"], "the text speaks of Ada, Cleo and Ben"
     model = cafe.CafeModel(SelfAttention(32, 16))
-    weights = room.draw(model, "Ada").weights
-    torch.testing.assert_close(weights, model.layer.attention_weights(model.embed(room.ROOM))[0])
+    drawn, weights = room.draw(model, "Ada"), model.layer.attention_weights(model.embed(room.ROOM))[0]
+    for i, one in enumerate(drawn.names):
+        for j, other in enumerate(drawn.names):
+            torch.testing.assert_close(drawn.weights[i, j], weights[cafe.NAMES.index(one), cafe.NAMES.index(other)])
+
+
+def test_arrows_lead_from_the_word_to_the_word_that_has_the_weight():
+    chart = Sentences({"a dog bit a man": [0.2, 0.7, 0, 0, 0.1], "a man bit a dog": [0.03, 0.97, 0, 0, 0]}, "bit")
+    (axes,) = chart.drawn_in_style().axes
+    words = [(*text.get_position(), text.get_text()) for text in axes.texts if text.get_text().isalpha()]
+    assert [word for *_, word in words] == " ".join(chart.weights).split()
+    found = []
+    for arrow in axes.texts:
+        if getattr(arrow, "arrow_patch", None):
+            ends = []
+            for x, y in (arrow.get_position(), arrow.xy):  # the word below each end
+                ends.append(min(words, key=lambda word: abs(word[0] - x) + abs(word[1] - y))[2])
+            found.append((*ends, arrow.arrow_patch.get_linewidth()))
+    assert [ends for *ends, _ in found] == [["bit", "a"], ["bit", "dog"], ["bit", "man"], ["bit", "man"]]
+    widths = [wide for *_, wide in found]
+    assert np.argsort(widths).tolist() == np.argsort([0.2, 0.7, 0.1, 0.97]).tolist()
+    assert [text.get_text() for text in axes.texts if text.get_text().startswith(".")] == [".20", ".70", ".10", ".97"]
+    assert "In “a man bit a dog”, bit attends to man .97." in chart.alt
 
 
 class Half(nn.Module):
@@ -77,7 +107,7 @@ def test_both_drinks_count_only_together():
 
 
 def test_the_four_guests_are_those_of_attention_in_ten_minutes():
-    drawn = reading.draw(torch.eye(4))
+    drawn = reading.draw(torch.eye(4), "")
     assert list(zip(drawn.names, drawn.friends, drawn.drinks, strict=True)) == [
         ("Ada", "Cleo", "tea"), ("Ben", "Ada", "coffee"), ("Cleo", "Dan", "juice"), ("Dan", "Ada", "tea"),
     ]  # fmt: skip
@@ -90,8 +120,19 @@ def test_the_highest_of_the_six_lines_is_that_of_the_nearest_point():
         heights = [2 * value * number - value**2 for value in values.tolist()]
         distances = [abs(value - number) for value in values.tolist()]
         assert heights.index(max(heights)) == distances.index(min(distances))
-    words = reading.six_lines(values, 2 * values, -(values**2)).alt
-    assert ", ".join(cafe.DRINKS) in words
+    chart = reading.six_lines(values, 2 * values, -(values**2))
+    assert ", ".join(cafe.DRINKS) in chart.alt
+    (axes,) = chart.drawn.axes
+    for value, drink, text in zip(values.tolist(), cafe.DRINKS, axes.texts, strict=True):
+        assert (text.get_text(), text.xy) == (drink, (value, value**2)), "a name is not at its own line"
+        (upright,) = [line for line in axes.lines if [*line.get_xdata()] == [value, value]]
+        assert upright.get_ydata()[1] == value**2
+    thick = [line.get_xydata() for line in axes.lines if line.get_linewidth() == 4]
+    for value, line in zip(values.tolist(), thick, strict=True):
+        drawn = line[~np.isnan(line[:, 1])]
+        np.testing.assert_allclose(drawn[:, 1], 2 * value * drawn[:, 0] - value**2, atol=1e-4)
+        low, high = (-9 if value == -5 else value - 1.01), (9 if value == 5 else value + 1.01)
+        assert low < drawn[:, 0].min() < drawn[:, 0].max() < high and len(drawn) > 150
 
 
 def test_a_key_of_one_column_finds_only_the_two_ends():

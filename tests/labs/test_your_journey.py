@@ -8,7 +8,7 @@ import lab_code
 import numpy as np
 import pytest
 
-from labs.your_journey.planes import Reach, ValuesAndOutputs
+from labs.your_journey.planes import AllWeights, Reach, ValuesAndOutputs, spread
 from tools.lab import code_of
 
 REFERENCE = json.loads(Path(__file__).with_name("your_journey.json").read_text("utf-8"))
@@ -53,6 +53,10 @@ def test_a_score_is_the_length_of_the_query_times_how_far_the_key_reaches():
             np.testing.assert_allclose(line.get_xydata(), [key, foot])
             assert (key - foot) @ query == pytest.approx(0, abs=1e-9), "a dotted line is not at a right angle"
             assert foot[0] * query[1] == pytest.approx(foot[1] * query[0]), "a foot is not on the line of the query"
+        texts = [text.get_text() for text in axes.texts]
+        assert f"query of {SIX_WORDS[follow]}" in texts
+        for word, score in zip(SIX_WORDS, scores[follow], strict=True):
+            assert any(text == f"{word} {score / length:.2f}" for text in texts), "a number is not the key's reach"
     assert "within 13 degrees" in chart.alt and "reach: journey" in chart.alt
 
 
@@ -62,9 +66,37 @@ def test_values_and_outputs_are_drawn_where_they_are():
     (axes,) = chart.figure().axes
     for collection, points in zip(axes.collections, (V, outputs), strict=True):
         np.testing.assert_array_equal(collection.get_offsets(), points)
-    assert [text.get_text() for text in axes.texts] == [*SIX_WORDS, "all 6 outputs"]
+    assert [text.get_text() for text in axes.texts] == [*SIX_WORDS, "values", "outputs"]
+    (inset,) = axes.child_axes
+    (points,) = inset.collections
+    np.testing.assert_array_equal(points.get_offsets(), outputs)
+    for low, high, numbers in zip(*np.transpose([inset.get_xlim(), inset.get_ylim()]), outputs.T, strict=True):
+        assert low < numbers.min() < numbers.max() < high, "an output is outside the enlargement"
     largest = max(np.hypot(*(one - other)) for one in outputs for other in outputs)
     assert f"two outputs {largest:.3f}" in chart.alt
+
+
+def test_all_weights_are_written_and_the_frame_is_around_the_largest_of_each_row():
+    weights = np.array(REFERENCE["weights"])
+    (axes,) = AllWeights(SIX_WORDS, weights).drawn_in_style().axes
+    written = [text.get_text() for text in axes.texts if text.get_text()[0] == "."]
+    np.testing.assert_allclose([float(text) for text in written], weights.ravel(), atol=0.00051)
+    cells = [patch for patch in axes.patches if patch.get_fill()]
+    (frame,) = [patch for patch in axes.patches if not patch.get_fill() and patch.get_linewidth() == 2]
+    inside = [
+        frame.get_x() <= cell.get_x() + 1
+        and cell.get_x() + cell.get_width() <= frame.get_x() + frame.get_width() + 1
+        and frame.get_y() <= cell.get_y() + 1
+        for cell in cells
+    ]
+    np.testing.assert_array_equal(np.reshape(inside, weights.shape), weights == weights.max(axis=1, keepdims=True))
+    darkest = [cell.get_alpha() for cell in cells]
+    np.testing.assert_allclose(np.reshape(darkest, weights.shape) / max(darkest), weights / weights.max())
+
+
+def test_names_that_would_meet_move_apart_and_keep_their_order():
+    heights = spread({0: 1.0, 1: 0.95, 2: 0.2}, 0.1)
+    assert heights == pytest.approx({2: 0.2, 1: 0.95, 0: 1.05})
 
 
 WELCOME = Path(__file__).resolve().parents[2] / "book/_static/course.svg"

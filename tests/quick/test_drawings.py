@@ -7,7 +7,6 @@ from itertools import combinations
 import numpy as np
 import pytest
 import torch
-from matplotlib import pyplot
 from torch import nn
 
 from labs.a_language_model.drawing import shift_and_causal_mask
@@ -15,7 +14,6 @@ from labs.a_pretrained_model import schematic
 from labs.a_question_from_the_text.schematic import two_thresholds
 from labs.does_it_help.forest import Forest
 from labs.induction_heads.schematic import induction_schematic
-from labs.keys.plane import key_plane
 from labs.longer_texts.schematic import arrows_in_a_plane
 from labs.many_heads.drawing import split_and_concatenate
 from labs.one_pass.schematic import running_sum
@@ -246,22 +244,6 @@ def test_arrows_have_the_direction_and_the_length_of_their_vectors_and_the_arc_i
         assert f"angle {abs(turn):.2f}" in [text for *_, text in texts(svg)]
     high = float(re.search(r'viewBox="\S+ \S+ \S+ (\S+)"', svg)[1])
     assert all(-20 < y < high - 20 for line in lines for _, y in line), "no arrow leaves the drawing"
-
-
-def test_keys_are_points_and_queries_arrows_of_one_length():
-    keys, queries = np.array([[1.0, 2], [-3, 1], [0.5, -1]]), np.array([[2.0, 0], [1, 1], [-1, -4]])
-    figure = key_plane(keys, queries, ["a", "b", "c"])
-    quiver, points = figure.axes[0].collections
-    np.testing.assert_array_equal(points.get_offsets(), keys)
-    arrows = np.column_stack([quiver.U, quiver.V])
-    lengths = np.linalg.norm(arrows, axis=1, keepdims=True)
-    assert np.ptp(lengths) < 1e-9
-    np.testing.assert_allclose(arrows / lengths, queries / np.linalg.norm(queries, axis=1, keepdims=True))
-    np.testing.assert_array_equal(quiver.get_offsets(), 0)
-    for name, key, text in zip("abc", keys, figure.axes[0].texts, strict=True):
-        assert text.get_text() == name
-        assert np.linalg.norm(np.array(text.get_position()) - key) < 0.2 * np.linalg.norm(keys, axis=1).max()
-    pyplot.close(figure)
 
 
 def test_what_two_thresholds_can_be_right_about():

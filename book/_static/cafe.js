@@ -84,7 +84,7 @@
       });
       const amounts = menu.map((drink, k) => [drink, output[chosen * n + k]]);
       if (part("heading")) {
-        part("heading text").textContent = `${guests[chosen].name}: output`;
+        part("heading text").textContent = `output of ${guests[chosen].name}`;
         amounts.forEach(([, amount], k) => {
           part(`bar-${k} path`).setAttribute("d", `M84 ${bars[k]}h${LONGEST_BAR * amount}v15h${-LONGEST_BAR * amount}z`);
           part(`amount-${k} text`).setAttribute("x", 90 + LONGEST_BAR * amount);

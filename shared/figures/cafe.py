@@ -262,7 +262,7 @@ class Cafe(Chart):
     def _bars(self, axes: "Axes", top: float) -> None:
         from matplotlib.patches import Rectangle
 
-        heading = f"{self.guests[self.chosen or 0].name}: output"
+        heading = f"output of {self.guests[self.chosen or 0].name}"
         axes.text(84, top - 5, heading, color=OUTPUT, fontweight="bold", gid="part:heading")
         for place, (drink, amount) in enumerate(self.outputs):
             y = top + BAR * place

@@ -60,6 +60,12 @@ def in_runs(places: Sequence[str]) -> str:
     return f"{places[0]} to {places[-1]}" if len(places) > 2 else ", ".join(places)
 
 
+def write_title(figure: "Figure", title: str) -> None:
+    """What there is to see, above everything."""
+    if title:
+        figure.suptitle(title, x=0, ha="left", fontsize=12, fontweight="bold")
+
+
 def colour_map(role: str) -> "Colormap":
     """From the second, lighter hue of negative numbers by way of paper to the role's color: darker
     is always more.
@@ -83,6 +89,7 @@ class Dots(Chart):
         intervals: whether a pair is a mean and its half width.
         band: from where to where the axis is gray.
         span: the axis reaches at least from here to there, for example (0, 1).
+        title: what there is to see.
         digits: decimals of the number above a single dot, or of the mean of several.
     """
 
@@ -93,6 +100,7 @@ class Dots(Chart):
     digits: int = 2
     band: tuple[float, float] | None = None
     span: tuple[float, float] | None = None
+    title: str = ""
 
     @cached_property
     def dots(self) -> list[tuple[str, float, float]]:
@@ -131,18 +139,20 @@ class Dots(Chart):
     def alt(self) -> str:
         rows = "; ".join(f"{name}: {', '.join(values)}" for name, values in self.notes.items())
         gray = f" Gray from {self.band[0]:g} to {self.band[1]:g}." if self.band else ""
-        return f"Dots for {self.measure}. {rows}.{levels_in_words(self.levels)}{gray}"
+        dots = f"{self.title}: dots" if self.title else "Dots"
+        return f"{dots} for {self.measure}. {rows}.{levels_in_words(self.levels)}{gray}"
 
     def figure(self) -> "Figure":
         colour, names = ROLES["output"][0], list(self.rows)
-        figure, axes = new_axes(62 + 34 * len(names) + 16 * bool(self.levels))
+        extra = 16 * bool(self.levels) + 20 * bool(self.title)
+        figure, axes = new_axes(62 + 34 * len(names) + extra)
         # Name and number are above the line, so that a long name takes no room from the axis; the
         # gray band and a level's line leave out the letters.
         places = -np.arange(len(names))
         if self.band:
             low, high = self.band
             look: dict[str, Any] = {"color": GRID, "alpha": 0.6, "linewidth": 0, "zorder": 0}
-            axes.barh(places - 0.12, high - low, left=low, height=0.48, **look)
+            axes.barh(places - 0.09, high - low, left=low, height=0.42, **look)
         for (_, value, half), height in zip(self.dots, self.heights, strict=True):
             axes.errorbar(
                 value, height, xerr=half or None, marker="o", markersize=6, capsize=3,
@@ -157,12 +167,12 @@ class Dots(Chart):
             mean = np.mean([value for own, value, _ in self.dots if own == name])
             if len(notes) > 1:
                 stroke: dict[str, Any] = {"color": INK, "linewidth": 1.2, "zorder": 3}
-                axes.vlines(mean, -place - 0.24, -place + 0.12, **stroke)
+                axes.vlines(mean, -place - 0.3, -place + 0.08, **stroke)
             text = notes[0] if len(notes) == 1 else f"mean {mean:.{self.digits}f}".replace("-", "−")
             axes.annotate(text, (1, -place), (0, 8), ha="right", color=colour, **above)
         for name, level in (self.levels or {}).items():
             dashed: Any = {"color": MUTED, "linewidth": 1.2, "linestyle": (0, (4, 3)), "zorder": 0}
-            axes.vlines([level] * len(names), places - 0.36, places + 0.12, **dashed)
+            axes.vlines([level] * len(names), places - 0.3, places + 0.12, **dashed)
             at: dict[str, Any] = {"xycoords": ("data", "axes fraction")}
             at["textcoords"] = "offset points"
             axes.annotate(name, (level, 1), (0, 2), ha="center", color=MUTED, **at)
@@ -176,6 +186,7 @@ class Dots(Chart):
         axes.grid(False, axis="x")
         axes.locator_params("x", nbins=5)
         axes.margins(x=0.08)
+        write_title(figure, self.title)
         return figure
 
 
@@ -302,8 +313,7 @@ class Curves(Chart):
             )  # fmt: skip
         axes.set(xlabel=self.x)
         axes.set_title(self.y, fontsize=11.5, x=0)
-        if self.title:
-            figure.suptitle(self.title, x=0, ha="left", fontsize=12, fontweight="bold")
+        write_title(figure, self.title)
         return figure
 
 

@@ -208,8 +208,7 @@ def split_heads(joined: Matrix, num_heads: int) -> Picture:
         Matrix(head, f"head {h}", joined.role, joined.rows, group, full)
         for h, (head, group) in enumerate(zip(heads, groups, strict=True))
     ]
-    first, *others = map(_grid, parts)
-    blocks = [_grid(joined, group=head_dim), _signed("→", first), *others]
+    blocks = [_grid(joined, group=head_dim), _signed("→", _flow([_grid(part) for part in parts]))]
     note = (
         f"Every token keeps its row in every head. Of its {d_model} columns, head 0 takes the "
         f"first {head_dim}, each further head the next {head_dim}."

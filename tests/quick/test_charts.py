@@ -68,6 +68,8 @@ def test_equal_dots_can_be_counted_and_the_axis_reaches_as_far_as_it_is_told():
     (axes,) = chart.figure().axes
     drawn = {tuple(bar.lines[0].get_xydata()[0]) for bar in axes.containers}
     assert len(drawn) == 6 and {round(-y) for _, y in drawn} == {0, 1}, "each in its row"
+    assert Dots({"a": 1}, title="It wins").alt.startswith("It wins: dots for accuracy.")
+    assert Dots({"a": 1}, title="It wins").figure().get_suptitle() == "It wins"
     low, high = axes.get_xlim()
     assert -0.2 < low <= 0 and 1 <= high < 1.2
     assert Dots({"a": -0.5}).alt == "Dots for accuracy. a: −0.50."

@@ -23,7 +23,9 @@ def two_thresholds() -> Drawing:
     for x, label in zip(EDGES[1:3], ("θ₁", "θ₂"), strict=True):
         lines += [svg.text(x, 24, label, 14, bold=True)]
         lines += [f'<path d="M{x} 29v14" stroke="{INK}" stroke-width="2"/>']
-    y = 66
+    for edge, zone_name in zip(EDGES, ("below both", "between", "above both"), strict=False):
+        lines.append(svg.text(edge + 31, 56, zone_name, 11, colour=MUTED))
+    y = 80
     for first in (True, False):
         kinds = ("First", "second") if first else ("Second", "first")
         heading = f"{kinds[0]} review positive, {kinds[1]} negative"

@@ -9,8 +9,7 @@ from shared.colours import css_colour
 from shared.figures import STYLE, svg
 from shared.figures.chart import GRID as GREY
 from shared.figures.chart import INK as INK_OF_CHARTS
-from shared.figures.chart import MUTED, Plot
-from shared.figures.chart import PAPER as PAPER_OF_CHARTS
+from shared.figures.chart import Plot
 from shared.figures.charts import Curves, colour_map
 from shared.figures.drawings import Drawing, arrow, drawing
 from shared.figures.svg import GRID, INK, PAPER
@@ -88,19 +87,13 @@ class CurvesBeyond(Curves):
         (axes,) = figure.axes
         if self.trained:
             axes.axvspan(0, self.trained, color=GREY, alpha=0.5, linewidth=0, zorder=0)
-            axes.annotate(
-                f"trained: {self.trained:g} tokens", (self.trained / 2, 1), (0, -2),
-                xycoords=("data", "axes fraction"), textcoords="offset points", ha="center", va="top",
-                rotation=90, color=MUTED,
-            )  # fmt: skip
         names = [name for name, lines in self.points.items() for _ in lines]
         for name, line in zip(names, axes.lines, strict=False):  # the lines of levels come after these
             if name == self.pale:
-                line.set(alpha=0.4, linewidth=0.8, zorder=1)
-        paper = {"facecolor": PAPER_OF_CHARTS, "linewidth": 0, "pad": 1}
+                line.set(alpha=0.6, linewidth=0.8, zorder=1)
         for x, y in self.crests:
             axes.plot(x, y, "o", markersize=9, markerfacecolor="none", markeredgecolor=INK_OF_CHARTS)
-            axes.annotate(f"{x:g}", (x, y), (0, 9), textcoords="offset points", ha="center", bbox=paper)
+            axes.annotate(f"{x:g}", (x, y), (0, 9), textcoords="offset points", ha="center")
         axes.set_xlim(left=0)
         return figure
 

@@ -264,7 +264,7 @@ def test_curves_are_grey_as_far_as_the_model_was_trained_and_crests_have_rings()
     assert (gray.get_x(), gray.get_x() + gray.get_width()) == (0, models.TRAINED) and "Gray up to 64" in chart.alt
     a, b, ring = axes.lines
     assert ring.get_xydata().tolist() == [[48, 5]] and "48" in [text.get_text() for text in axes.texts]
-    assert a.get_alpha() is None and b.get_alpha() < 0.5 and chart.alt.endswith("Ringed: 48.")
+    assert a.get_alpha() is None and b.get_alpha() < 1 and chart.alt.endswith("Ringed: 48.")
     without = schematic.CurvesBeyond(lines, "gap", "loss", trained=0)
     assert not without.figure().axes[0].patches and "Gray" not in without.alt
 

@@ -70,7 +70,7 @@ class Cafe(Chart):
             this factor. Such a café answers to the reader on the site.
         hops: names, each reached from the one before: the way of two hops.
         least: weights below it are not drawn as arrows.
-        output: bars below, for the drinks that `attending` gets.
+        output: bars below, for the drinks that `attending` gets; a text is their heading.
         title, width: the line above; pixels, half for one of two cafés.
 
     Raises:
@@ -86,7 +86,7 @@ class Cafe(Chart):
     factor: float | None = None
     hops: Sequence[str] = ()
     least: float = 0.05
-    output: bool = False
+    output: bool | str = False
     title: str = ""
     width: float = WIDTH
 
@@ -214,7 +214,8 @@ class Cafe(Chart):
         parts += [f"{name} attends to {', '.join(to)}." for name, to in attending.items()]
         parts += [f"The way: {' to '.join(self.hops)}."] * bool(self.hops)
         outputs = ", ".join(f"{drink} {short(x)}" for drink, x in self.outputs)
-        parts += [f"Output: {outputs}."] * self.output
+        heading = self.output if isinstance(self.output, str) else "Output"
+        parts += [f"{heading}: {outputs}."] * bool(self.output)
         return " ".join(parts)
 
     def draw(self, axes: "Axes", left: float = 0) -> None:
@@ -262,7 +263,8 @@ class Cafe(Chart):
     def _bars(self, axes: "Axes", top: float) -> None:
         from matplotlib.patches import Rectangle
 
-        heading = f"output of {self.guests[self.chosen or 0].name}"
+        name = self.guests[self.chosen or 0].name
+        heading = self.output if isinstance(self.output, str) else f"output of {name}"
         axes.text(84, top - 5, heading, color=OUTPUT, fontweight="bold", gid="part:heading")
         for place, (drink, amount) in enumerate(self.outputs):
             y = top + BAR * place

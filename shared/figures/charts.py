@@ -122,7 +122,7 @@ class Dots(Chart):
         most, names, seen = Counter(places), list(self.rows), Counter[tuple[str, int]]()
         heights = []
         for place in places:
-            heights.append(-names.index(place[0]) - seen[place] * min(0.09, 0.36 / most[place]))
+            heights.append(-names.index(place[0]) - seen[place] * min(0.14, 0.4 / most[place]))
             seen[place] += 1
         return heights
 
@@ -370,6 +370,7 @@ class HeatMap(Chart):
 
     def figure(self) -> "Figure":
         from matplotlib.patches import Circle
+        from matplotlib.patheffects import withStroke
         from matplotlib.ticker import MaxNLocator
 
         height, width = self.values.shape
@@ -403,10 +404,11 @@ class HeatMap(Chart):
             axes.annotate(sign, (0, 1), (58 * place, 6), **at)
         axes.grid(False)
         axes.spines[:].set_visible(False)
+        edge = [withStroke(linewidth=3.5, foreground=PAPER)]  # seen on dark cells, too
         for row, column in self.rings:
-            axes.add_patch(
-                Circle((column, row), 0.48, fill=False, edgecolor=INK, linewidth=1.5, clip_on=False)
-            )
+            ring = Circle((column, row), 0.46, fill=False, edgecolor=INK, linewidth=1.5)
+            ring.set(clip_on=False, path_effects=edge)
+            axes.add_patch(ring)
         return figure
 
 

@@ -78,13 +78,13 @@ def shading(values: np.ndarray, full: float | None = None) -> np.ndarray:
     """How deep the shade of each number is, from -1 (lowest) by way of 0 (paper) to 1.
 
     Positive numbers are measured by the largest, or by `full`; negative ones by the larger of that
-    and the lowest. Where none is positive, shades run from the lowest, which is paper, to the
+    and the lowest. Where all are negative, shades run from the lowest, which is paper, to the
     highest.
     """
     low, high = float(values.min()), float(values.max())
-    if low < 0 and high <= 0:
+    if high < 0:
         return (values - low) / ((high - low) or 1.0)
-    full = full or high or 1.0
+    full = full or high or -low or 1.0
     return np.clip(np.where(values < 0, values / max(full, -low), values / full), -1, 1)
 
 

@@ -91,6 +91,10 @@ def test_the_output_is_the_weighted_sum_of_the_drinks():
     bars = [patch.get_width() for patch in axes.patches if str(patch.get_gid()).startswith("part:bar")]
     amounts = np.array([amount for _, amount in cafe.outputs])
     np.testing.assert_allclose(bars / amounts, bars[0] / amounts[0])
+    assert "output of Eve" in [text.get_text() for text in axes.texts]
+    named = Cafe(NAMES, DRINKS, FRIENDS, weights=WEIGHTS, attending="Eve", output="added by attention")
+    assert "added by attention" in [text.get_text() for text in named.figure().axes[0].texts]
+    assert f"added by attention: {DRINKS[0]}" in named.alt
 
 
 def test_an_empty_chair_gets_no_attention_and_is_the_friend_of_whom_it_was():

@@ -126,11 +126,11 @@ def test_darker_is_more_and_a_negative_number_is_never_the_darkest(role, lowest)
 def test_shades_follow_their_rule_number_by_number():
     def by_hand(values):
         low, high = min(values), max(values)
-        if high <= 0 and low < 0:
+        if high < 0:
             return [(x - low) / (high - low) for x in values]
-        return [x / high if x > 0 else x / max(high, -low) for x in values]
+        return [x / high if x > 0 else x / (max(high, -low) or 1) for x in values]
 
-    for values in ([1, 2, 4], [-13.36, 0, 2.0, -1], [-4, -2, -3], [0, 1, -0.5]):
+    for values in ([1, 2, 4], [-13.36, 0, 2.0, -1], [-4, -2, -3], [0, 1, -0.5], [0, -0.6], [0, 0]):
         assert shading(np.array(values)).tolist() == pytest.approx(by_hand(values))
 
 

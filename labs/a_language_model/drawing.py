@@ -1,9 +1,18 @@
 """Who may attend to whom in a language model, and what each position predicts."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from shared import figures
 from shared.colours import css_colour
 from shared.figures import svg
 from shared.figures.drawings import SIZE, Drawing, arrow, drawing
 from shared.figures.svg import GRID, MUTED, PAPER
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def shift_and_causal_mask() -> Drawing:
@@ -48,3 +57,25 @@ def shift_and_causal_mask() -> Drawing:
         "film, is, very, good."
     )
     return drawing(296, top + cell * len(inputs) + 6, lines, alt)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class _FirstEndsEarly(figures.Curves):
+    """Falling curves of which the first ends before the others, and has its name below its end."""
+
+    @cached_property
+    def ends(self) -> dict[str, tuple[float, float]]:
+        first = next(iter(self.lines))
+        return {name: end for name, end in super().ends.items() if name != first}
+
+    def figure(self) -> "Figure":
+        figure, (name, points) = super().figure(), next(iter(self.points.items()))
+        (axes,) = figure.axes
+        look: dict[str, Any] = {"textcoords": "offset points", "va": "top", "ha": "right"}
+        axes.annotate(name, points[:, -1].mean(axis=0), (4, -5), color=axes.lines[0].get_color(), **look)
+        return figure
+
+
+def first_ends_early(lines: Mapping[str, Any], x: str, y: str, levels: Mapping[str, float]) -> figures.Curves:
+    """Falling curves, as `figures.Curves`; the first ends before the others, and has its name there."""
+    return _FirstEndsEarly(lines, x, y, levels)

@@ -3,7 +3,7 @@
 import json
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from tokenizers import Tokenizer
@@ -11,11 +11,36 @@ from torch import Tensor
 
 from shared import figures
 from shared.cafe import DRINKS
+from shared.figures.cafe import short
 from shared.review_writer import TOKENIZER
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class ArcsOfDrinks(figures.Arcs):
+class NumberedArcs(figures.Arcs):
+    """Arcs to earlier words, each with its weight beside it, at the left."""
+
+    def figure(self) -> "Figure":
+        from matplotlib.patches import PathPatch
+
+        figure = super().figure()
+        (axes,) = figure.axes
+        for number in axes.texts[bool(self.title) + len(self.words) :]:  # at the right of the words
+            number.remove()
+        drawn = [patch for patch in axes.patches if isinstance(patch, PathPatch)]
+        weights = [weight for query, key, weight in self.arcs if query != key]
+        places = [arc.get_path().get_extents() for arc in drawn]
+        left = min((place.x0 for place in places), default=0) - 8  # of all arcs, so that none crosses a number
+        for place, weight in zip(places, weights, strict=True):
+            middle = (place.y0 + place.y1) / 2
+            axes.text(left, middle + 4, short(weight), ha="right", color=figures.ROLES["weight"][0])
+        return figure
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class ArcsOfDrinks(NumberedArcs):
     """The arcs of an evening that begin at a drink; those of names are left out."""
 
     @cached_property

@@ -26,6 +26,13 @@ BY_HEART = {  # passes through the training text; the last makes 20
     "20 passes": "twice as long",
     "20 passes, dropout": "with dropout, twice as long",
 }
+LARGER = {  # the larger model's runs, and what each is
+    "+ larger": "larger, 10 passes",
+    "twice as long": "larger, 20 passes",
+    "with dropout": "larger, 10 passes, dropout",
+    BEST: "larger, 20 passes, dropout",
+    "the same, second seed": "the same, second seed",
+}
 COMPARED = [*LONGER, *FURTHER]  # with counting
 CHANGED = PARTS[-1]  # what the controls change
 
@@ -66,6 +73,14 @@ def leads() -> dict[str, list[float]]:
     """How far each model is ahead of counting, in nats, and half of the 95% interval over test texts."""
     found = {name: runs_of(name)[0]["counting minus model"] for name in COMPARED}
     return found | {"the same, second seed": runs_of(BEST)[1]["counting minus model"]}
+
+
+def larger_and_counting() -> dict[str, list[float]]:
+    """How far each run of the larger model and the course's own model are ahead of counting, as in `leads`."""
+    found = {name: lead for name, lead in leads().items() if name in LARGER}
+    return {LARGER[name]: lead for name, lead in found.items()} | {
+        "the course's own model": WRITER["best counting minus model"]
+    }
 
 
 def changes() -> dict[str, float]:

@@ -33,13 +33,12 @@ def split_and_concatenate() -> Drawing:
 
 
 def patterns(weights: Tensor, words: Sequence[str]) -> figures.Tiles:
-    """The weights of each head, (heads, tokens, tokens), below each other; rows of `<pad>`, which nobody reads, are
-    left out."""
+    """The weights of each head, (heads, tokens, tokens), below each other, each with its name above; rows of `<pad>`,
+    which nobody reads, are left out."""
     real = [place for place, word in enumerate(words) if word != "<pad>"]
     gap = np.full((1, len(words)), np.nan)
-    blocks = [block for of_head in weights.detach().numpy() for block in (gap, of_head[real])][1:]
-    rows = [
-        label for head in range(len(weights)) for label in ("", *(f"head {head}: {words[place]}" for place in real))
-    ]
+    blocks = [block for of_head in weights.detach().numpy() for block in (gap, of_head[real])]
+    rows = [label for head in range(len(weights)) for label in (f"head {head}", *(words[place] for place in real))]
     title = f"{len(weights)} heads, whom each word attends to"
-    return figures.Tiles(np.vstack(blocks), rows[1:], list(words), "queries", "keys", title)
+    shades = {1: "weight 1", 0.5: "weight .5", 0.1: "weight .1"}
+    return figures.Tiles(np.vstack(blocks), rows, list(words), "queries", "keys", title, shades)

@@ -1,7 +1,10 @@
 """Cafés of any number of guests, and layers whose scores have one size or another; `train` records how they learn."""
 
 import math
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -9,6 +12,9 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from shared import cafe, figures
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 D_MODEL = 32
 EVERY = 50  # steps between two measurements
@@ -121,6 +127,28 @@ def friend_is_the_favorite(guests: int, d_k: int, unit: bool) -> float:
     """The fraction of guests whose friend has the largest of these scores, in the same cafés."""
     chairs = draw(64, guests, torch.Generator().manual_seed(0)).chairs_of_friends()  # (cafes, guests)
     return (first_scores(guests, d_k, unit).argmax(dim=2) == chairs).float().mean().item()
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class _FirstEndsEarly(figures.Curves):
+    """Curves of which the first ends before the others, and has its name there."""
+
+    @cached_property
+    def ends(self) -> dict[str, tuple[float, float]]:
+        first = next(iter(self.lines))
+        return {name: end for name, end in super().ends.items() if name != first}
+
+    def figure(self) -> "Figure":
+        figure, (name, points) = super().figure(), next(iter(self.points.items()))
+        (axes,) = figure.axes
+        look: dict[str, Any] = {"textcoords": "offset points", "va": "center", "color": axes.lines[0].get_color()}
+        axes.annotate(name, points[:, -1].mean(axis=0), (8, 0), **look)
+        return figure
+
+
+def learning(lines: Mapping[str, Any], title: str) -> figures.Curves:
+    """The accuracy over the steps, above chance; the first line ends early, and has its name there."""
+    return _FirstEndsEarly(lines, "steps", "accuracy", levels={"chance": 1 / len(cafe.DRINKS)}, title=title)
 
 
 def draw_two_rooms() -> figures.Cafes:

@@ -1,5 +1,6 @@
 """What *Two sequences* draws besides the street: three kinds of Transformer as masks, and a digit's patches."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -8,9 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from shared import figures
 from shared.colours import ROLES
 from shared.figures.cafe import short
-from shared.figures.chart import GRID, INK, MUTED, PAPER, WIDTH, Chart, bare_axes
+from shared.figures.chart import GRID, INK, MUTED, WIDTH, Chart, bare_axes
 from shared.model import causal_mask
 
 if TYPE_CHECKING:
@@ -82,9 +84,18 @@ class Families(Chart):
         return figure
 
 
+def alignment(weights: Tensor, digits: Tensor, words: Sequence[str], source: Tensor) -> figures.HeatMap:
+    """Which word is read, (words,), for which digit of a date, (8,): weights (8, words), and a ring at each source."""
+    parts = ("year ", "", "", "", "month ", "", "day ", "")
+    rows = [part + str(digit) for part, digit in zip(parts, digits.tolist(), strict=True)]
+    title = "The year comes first, from the last\nwords (ring: the word of the digit)"
+    return figures.HeatMap(weights, "written", "read", rows, words, rings=list(enumerate(source.tolist())), title=title)
+
+
 @dataclass(frozen=True, repr=False, eq=False)
 class Patches(Chart):
-    """A picture in gray, and the weights of its patches as numbers and as frames, as thick as they are large.
+    """A picture in gray, and the weights of its patches as numbers in their corners and as frames, as thick as they are
+    large.
 
     Args:
         pixels: (height, width), from 0 to 1.
@@ -108,14 +119,13 @@ class Patches(Chart):
         figure, axes = bare_axes(WIDTH, top + SIDE + 4, self.title)
         for (row, column), ink in np.ndenumerate(self.pixels.numpy()):
             at = left + cell * column, top + cell * row
-            axes.add_patch(Rectangle(at, cell, cell, facecolor=ROLES["input"][0], alpha=0.6 * float(ink), linewidth=0))
+            axes.add_patch(Rectangle(at, cell, cell, facecolor=ROLES["input"][0], alpha=0.4 * float(ink), linewidth=0))
         for (row, column), weight in np.ndenumerate(self.weights.numpy()):
             thick = 0.8 + 20 * float(weight)
-            inside = thick / 2
+            inside = thick / 2 + 1  # frames don't touch
             at = left + patch * column + inside, top + patch * row + inside
             look: dict[str, Any] = {"edgecolor": COLOURS[0], "linewidth": thick, "gid": "part:of-patch"}
-            axes.add_patch(Rectangle(at, patch - thick, patch - thick, facecolor="none", joinstyle="miter", **look))
-            middle = left + patch * (column + 0.5), top + patch * (row + 0.5) + 4
-            paper = {"facecolor": PAPER, "linewidth": 0, "pad": 1}
-            axes.text(*middle, short(float(weight)), ha="center", fontsize=LETTERS, color=INK, bbox=paper)
+            axes.add_patch(Rectangle(at, *[patch - 2 * inside] * 2, facecolor="none", joinstyle="miter", **look))
+            corner = at[0] + inside + 4, at[1] + inside + 14
+            axes.text(*corner, short(float(weight)), fontsize=LETTERS, color=INK)
         return figure

@@ -8,11 +8,12 @@ from itertools import permutations, product
 
 import pytest
 import torch
+from matplotlib.patches import PathPatch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from labs.a_language_model import notepad, results
-from labs.a_language_model.patterns import ArcsOfDrinks, attention_patterns
+from labs.a_language_model import drawing, notepad, results
+from labs.a_language_model.patterns import ArcsOfDrinks, NumberedArcs, attention_patterns
 from labs.a_language_model.reviews_as_tokens import TOKENS, random_windows, tokenizer_with
 from labs.a_language_model.stages import (
     BATCH,
@@ -307,7 +308,41 @@ def test_only_arcs_of_drinks_are_drawn_and_all_that_are_wide_enough():
     chart = ArcsOfDrinks(words, weights, least=0.3)
     arcs = [(query, key, round(weight, 2)) for query, key, weight in chart.arcs]
     assert arcs == [(2, 1, 0.35), (2, 2, 0.5), (4, 1, 0.35), (4, 4, 0.5)]
-    assert "Ben attends" not in chart.alt and chart.figure().axes
+    assert "Ben attends" not in chart.alt
+    (axes,) = chart.figure().axes
+    assert [text.get_text() for text in axes.texts] == [*words, ".35", ".35"]
+
+
+def test_a_number_is_at_the_left_of_all_arcs_at_the_height_of_its_own():
+    weights = torch.tensor([0.2, 0.5, 0.3, 0.0])
+    (axes,) = NumberedArcs(list("abcd"), weights, query=3, title="d").figure().axes
+    numbers, words = axes.texts[5:], axes.texts[1:5]
+    assert [text.get_text() for text in numbers] == [".20", ".50", ".30"]
+    arcs = [patch.get_path().get_extents() for patch in axes.patches if isinstance(patch, PathPatch)]
+    for place, text in enumerate(numbers):
+        assert text.get_ha() == "right" and text.get_position()[0] < min(arc.x0 for arc in arcs)
+        assert words[place].get_position()[1] < text.get_position()[1] < words[3].get_position()[1]
+
+
+def test_a_curve_that_ends_early_has_its_name_below_its_end_and_no_leader():
+    lines = {"short": [(1, 4.0), (2, 3.0)], "long": [(1, 5.0), (4, 2.0)]}
+    chart = drawing.first_ends_early(lines, "steps", "loss", {"level": 2.5})
+    (axes,) = chart.figure().axes
+    short, others = axes.texts[-1], [text.get_text() for text in axes.texts[:-1]]
+    assert short.get_text() == "short" and tuple(short.xy) == (2, 3) and short.arrow_patch is None
+    assert sorted(others) == ["level", "long"] and "short, from 4 at 1 to 3 at 2" in chart.alt
+
+
+def test_runs_of_the_larger_model_are_named_by_what_they_are():
+    rows, leads = results.larger_and_counting(), results.leads()
+    for name, lead in rows.items():
+        if name.startswith("larger"):
+            stored = results.LARGER.keys() & {key for key, own in results.LARGER.items() if own == name}
+            (key,) = stored
+            assert lead == leads[key] and ("dropout" in key) == ("dropout" in name)
+            assert ("twice as long" in key) == ("20 passes" in name) != ("10 passes" in name)
+    assert list(rows)[-1] == "the course's own model" and len(rows) == 6
+    assert rows["the same, second seed"] == leads["the same, second seed"]
 
 
 def test_a_gradient_longer_than_1_is_shortened_to_1_and_a_shorter_one_stays():

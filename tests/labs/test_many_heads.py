@@ -67,9 +67,11 @@ def test_each_head_has_a_row_for_each_real_word_and_no_row_reads_padding():
     chart = patterns(weights, words)
     for head in range(3):
         for i in range(3):
-            row = head * 4 + i
-            assert chart.row_labels[row] == f"head {head}: {words[i]}" and list(chart.column_labels) == words
+            row = head * 4 + 1 + i
+            assert chart.row_labels[row] == words[i] and list(chart.column_labels) == words
             for j in range(3):
                 assert abs(chart.tiles[row, j] - weights[head, i, j].item()) < 1e-6
             assert (row, 3) in chart.cells and (row, 3) not in chart.tiles, "the column of padding is empty"
-    assert len(chart.tiles) == 27 and chart.shape == (11, 4)
+    assert len(chart.tiles) == 27 and chart.shape == (12, 4)
+    assert chart.row_labels[::4] == ["head 0", "head 1", "head 2"], "each block has its heading"
+    assert all(meaning == f"weight {f'{w:g}'.lstrip('0')}" for w, meaning in chart.shades.items())

@@ -18,7 +18,7 @@ import checks
 from checks import engine
 from labs.two_sequences import dates, exercises, two_cafes
 from labs.two_sequences.decoder import as_pytorch_s
-from labs.two_sequences.pictures import COLOURS, Families, Patches
+from labs.two_sequences.pictures import COLOURS, Families, Patches, alignment
 from shared.cafe import DRINKS, NAMES
 from shared.cost import multiplications
 from shared.model import TransformerBlock, causal_mask, masked_softmax
@@ -202,6 +202,13 @@ def test_the_families_are_drawn_as_their_masks_say():
     assert list(keys) == list(COLOURS) and {"self-attention", "cross-attention"} <= {text.get_text() for text in words}
 
 
+def test_a_ring_is_at_the_word_that_each_digit_comes_from():
+    weights, source = torch.rand(8, 3), [2, 2, 2, 2, 1, 1, 0, 0]
+    chart = alignment(weights, torch.tensor([1, 9, 8, 4, 0, 3, 1, 5]), ["a", "b", "c"], torch.tensor(source))
+    assert list(chart.rings) == list(enumerate(source)) and chart.column_labels == ["a", "b", "c"]
+    assert chart.row_labels == ["year 1", "9", "8", "4", "month 0", "3", "day 1", "5"] and chart.figure().axes
+
+
 def test_a_patch_has_its_weight_as_a_number_and_as_a_frame_inside_it():
     pixels, weights = torch.zeros(6, 6), torch.full((3, 3), 0.05)
     weights[1, 2], pixels[3, 5] = 0.6, 1.0
@@ -217,6 +224,12 @@ def test_a_patch_has_its_weight_as_a_number_and_as_a_frame_inside_it():
     (dark,) = [cell for cell in cells if cell.get_alpha()]
     inside = thick.get_x() < dark.get_x() + dark.get_width() / 2 < thick.get_x() + thick.get_width()
     assert inside and thick.get_y() < dark.get_y() < thick.get_y() + thick.get_height() and frames.index(thick) == 5
+    for frame, number in zip(frames, axes.texts[1:], strict=True):  # apart, each with its number in its upper left part
+        x, y = number.get_position()
+        assert frame.get_x() < x < frame.get_x() + frame.get_width() / 2
+        assert frame.get_y() < y < frame.get_y() + frame.get_height() / 2
+    edges = [(frame.get_x() - frame.get_linewidth() / 2, frame.get_width() + frame.get_linewidth()) for frame in frames]
+    assert all(x + width < after for (x, width), (after, _) in zip(edges[:2], edges[1:3], strict=True))
     assert thick.get_linewidth() > 5 * min(frame.get_linewidth() for frame in frames)
     assert ".05, .05, .60;" in chart.alt
 

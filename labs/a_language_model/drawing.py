@@ -60,22 +60,5 @@ def shift_and_causal_mask() -> Drawing:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class _FirstEndsEarly(figures.Curves):
-    """Falling curves of which the first ends before the others, and has its name below its end."""
-
-    @cached_property
-    def ends(self) -> dict[str, tuple[float, float]]:
-        first = next(iter(self.lines))
-        return {name: end for name, end in super().ends.items() if name != first}
-
-    def figure(self) -> "Figure":
-        figure, (name, points) = super().figure(), next(iter(self.points.items()))
-        (axes,) = figure.axes
-        look: dict[str, Any] = {"textcoords": "offset points", "va": "top", "ha": "right"}
-        axes.annotate(name, points[:, -1].mean(axis=0), (4, -5), color=axes.lines[0].get_color(), **look)
-        return figure
 
 
-def first_ends_early(lines: Mapping[str, Any], x: str, y: str, levels: Mapping[str, float]) -> figures.Curves:
-    """Falling curves, as `figures.Curves`; the first ends before the others, and has its name there."""
-    return _FirstEndsEarly(lines, x, y, levels)

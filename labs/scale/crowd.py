@@ -130,25 +130,9 @@ def friend_is_the_favorite(guests: int, d_k: int, unit: bool) -> float:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class _FirstEndsEarly(figures.Curves):
-    """Curves of which the first ends before the others, and has its name there."""
-
-    @cached_property
-    def ends(self) -> dict[str, tuple[float, float]]:
-        first = next(iter(self.lines))
-        return {name: end for name, end in super().ends.items() if name != first}
-
-    def figure(self) -> "Figure":
-        figure, (name, points) = super().figure(), next(iter(self.points.items()))
-        (axes,) = figure.axes
-        look: dict[str, Any] = {"textcoords": "offset points", "va": "center", "color": axes.lines[0].get_color()}
-        axes.annotate(name, points[:, -1].mean(axis=0), (8, 0), **look)
-        return figure
-
-
 def learning(lines: Mapping[str, Any], title: str) -> figures.Curves:
-    """The accuracy over the steps, above chance; the first line ends early, and has its name there."""
-    return _FirstEndsEarly(lines, "steps", "accuracy", levels={"chance": 1 / len(cafe.DRINKS)}, title=title)
+    """The accuracy over the steps, above chance."""
+    return figures.Curves(lines, "steps", "accuracy", levels={"chance": 1 / len(cafe.DRINKS)}, title=title)
 
 
 def draw_two_rooms() -> figures.Cafes:

@@ -241,13 +241,19 @@ class Curves(Chart):
         return float(0.05 + 0.9 * (scale(y) - low) / ((high - low) or 1))
 
     @cached_property
+    def early(self) -> list[str]:
+        """Lines that end well before the others, and have their names there."""
+        right = max(x for x, _ in self.ends.values())
+        return [name for name, (x, _) in self.ends.items() if x < 0.9 * right]
+
+    @cached_property
     def label_heights(self) -> dict[str, float]:
-        """Where each name is, in parts of the axis's height: as near the end of its line as can be,
-        and clear of the others.
+        """Where each other name is, in parts of the axis's height: as near the end of its line as
+        can be, and clear of the others.
         """
         from sklearn.isotonic import isotonic_regression
 
-        names = sorted(self.ends, key=lambda name: self.ends[name][1])
+        names = sorted(self.ends.keys() - self.early, key=lambda name: self.ends[name][1])
         above = 0.082 * np.arange(len(names))  # lines of text
         wanted = np.array([self.part(self.ends[name][1]) for name in names]) - above
         found = isotonic_regression(wanted, y_min=-0.04, y_max=max(1 - above[-1], -0.04)) + above
@@ -302,6 +308,11 @@ class Curves(Chart):
         else:
             room = 0.05 / 0.9 * ((high - low) or 1)
             axes.set_ylim(low - room, high + room)
+        for name in self.early:  # below a line that falls, else beside it
+            falls = np.diff(self.points[name][:, -2:, 1]).mean() < 0
+            below: dict[str, Any] = {"ha": "right", "va": "top"} if falls else {"va": "center"}
+            below |= {"textcoords": "offset points", "color": colours[name]}
+            axes.annotate(name, self.ends[name], (4, -5) if falls else (8, 0), **below)
         for name, height in self.label_heights.items():
             x, y = self.ends[name]
             moved = x < places[-1] or abs(height - self.part(y)) > 0.03

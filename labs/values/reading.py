@@ -16,11 +16,11 @@ BOTH = cafe.my_drink, cafe.friends_drink
 ROOM = cafe.Cafes(torch.tensor([[0, 1, 2, 3]]), torch.tensor([[2, 0, 3, 0]]), torch.tensor([[0, 1, 2, 0]]))
 
 
-def draw(weights: Tensor, title: str) -> figures.Cafe:
-    """The four guests with these attention weights, (guests, guests), and what Ada gets."""
+def draw(weights: Tensor, title: str, output: bool | str = True) -> figures.Cafe:
+    """The four guests with these attention weights, (guests, guests), and what Ada gets; `output` may name it."""
     names, friends = ([cafe.NAMES[guest] for guest in guests[0]] for guests in (ROOM.names, ROOM.friends))
     drinks = [cafe.DRINKS[drink] for drink in ROOM.drinks[0]]
-    return figures.Cafe(names, drinks, friends, weights, attending="Ada", output=True, title=title)
+    return figures.Cafe(names, drinks, friends, weights, attending="Ada", output=output, title=title)
 
 
 @torch.no_grad()

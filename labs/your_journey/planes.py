@@ -124,11 +124,13 @@ class Reach(Chart):
             look: dict[str, Any] = {"color": color, "lw": 2.4 if chosen else 1, "mutation_scale": 12 if chosen else 8}
             look |= {"arrowstyle": "-|>", "shrinkA": 0, "shrinkB": 0}
             axes.annotate("", (x, y), (0, 0), arrowprops=look, zorder=4 if chosen else 2)
-        query, others = f"query of {self.words[self.follow]}", "the other queries"
+        query = f"query of {self.words[self.follow]}"
+        others = f"the other {len(self.words) - 1} queries;\nsome coincide"
         tip = length * self.directions[self.follow]
         axes.annotate(query, tip, (4, 16), textcoords="offset points", ha="center", color=ROLES["query"][0])
         lowest = length * self.directions[np.argmin(self.directions[:, 1])]
-        axes.annotate(others, lowest, (5, 0), textcoords="offset points", color=MUTED)
+        axes.annotate(others, lowest, (5, 2), textcoords="offset points", color=MUTED)
+        axes.set_title("keys, and how far they reach", color=ROLES["key"][0], fontweight="bold")
         feet = self.reaches[:, None] * self.directions[self.follow]  # (words, 2)
         for point, foot in zip(self.points, feet, strict=True):
             axes.plot(*np.transpose([point, foot]), color=ROLES["key"][0], linewidth=1, linestyle=(0, (2, 2)))
@@ -144,6 +146,7 @@ class Reach(Chart):
             )  # fmt: skip
         axes.set(xlim=(-0.05 * length, 0.92 * length), ylim=(-0.03, length * 1.14))
         axes.set(xlabel="column 0", ylabel="column 1", aspect="equal")
+        axes.set_xticks([tick for tick in axes.get_xticks() if 0 <= tick < beyond])  # beyond, there are names alone
         return figure
 
 
@@ -185,13 +188,13 @@ class ValuesAndOutputs(Chart):
             axes.text(left, 1.03, f"{role}s", **look)
         axes.set_aspect("equal", adjustable="datalim")
         axes.set(xlabel="column 0", ylabel="column 1")
-        inset = axes.inset_axes((0.66, 0.08, 0.34, 0.4))
+        inset = axes.inset_axes((0.02, 0.27, 0.3, 0.36))
         inset.scatter(outputs[:, 0], outputs[:, 1], s=36, facecolor="none", edgecolor=ROLES["output"][0])
         size = 0.7 * np.ptp(outputs, axis=0).max()
         (x, y) = (outputs.min(axis=0) + outputs.max(axis=0)) / 2
         inset.set(xlim=(x - size, x + size), ylim=(y - size * 1.15, y + size * 1.15), xticks=[], yticks=[])
         inset.spines[:].set_visible(True)
-        inset.set_title("enlarged", fontsize=11)
+        inset.set_xlabel("enlarged", fontsize=11)  # below, where no leader runs
         axes.indicate_inset_zoom(inset, edgecolor=MUTED)
         return figure
 

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from matplotlib.colors import to_rgba
 
-from labs.keys.plane import KEY, QUERY, KeyPlanes
+from labs.keys.plane import KEY, QUERY, KeyPlanes, as_trained_and_multiplied
 
 
 def of_color(marks, color):
@@ -29,24 +29,29 @@ def test_keys_are_points_and_queries_arrows_of_one_length():
             assert at @ place > 0.95 * np.linalg.norm(at) * np.linalg.norm(place), "a name is beyond its mark"
 
 
-def test_every_key_is_dropped_at_a_right_angle_and_the_key_of_the_highest_score_is_the_farthest():
+def test_two_keys_are_dropped_at_right_angles_and_the_key_of_the_highest_score_is_the_farthest():
     """Scores are computed here from queries that have their lengths, and after another product with the same scores."""
     generator = torch.Generator().manual_seed(0)
     keys, queries, R = (torch.randn(count, 2, generator=generator) for count in (5, 5, 2))
     moved = keys @ R, queries @ torch.linalg.inv(R).T
-    chart = KeyPlanes(list("ABCDE"), {"trained": (keys, queries), "multiplied": moved}, asking=3)
+    chart = as_trained_and_multiplied(list("ABCDE"), (keys, queries), moved, asking=3)
     scores = queries[3] @ keys.T
-    left, right = chart.drawn_in_style().axes
-    assert left.get_xlim() == right.get_xlim() and left.get_ylim() == right.get_ylim(), "not one scale"
-    for axes, (points, query) in zip((left, right), ((keys, queries[3]), (moved[0], moved[1][3])), strict=True):
+    best = scores.argsort(descending=True)[:2]
+    above, below = chart.drawn_in_style().axes
+    assert above.get_xlim() == below.get_xlim() and above.get_ylim() == below.get_ylim(), "not one scale"
+    for axes, (points, query) in zip((above, below), ((keys, queries[3]), (moved[0], moved[1][3])), strict=True):
         (marked,) = of_color(axes.collections, QUERY)
         lines = [line.get_xydata() for line in axes.lines[1:]]  # the first is that of the query
         feet = np.array([foot for _, foot in lines])
-        np.testing.assert_allclose([key for key, _ in lines], points, atol=1e-6)
-        np.testing.assert_allclose((points.numpy() - feet) @ query.numpy(), 0, atol=1e-5)
-        np.testing.assert_allclose(feet @ query.numpy(), scores, atol=1e-5)
-        np.testing.assert_allclose(marked.get_offsets()[0], feet[scores.argmax()], atol=1e-6)
-    assert "multiplied: keys as points" in chart.alt
+        np.testing.assert_allclose([key for key, _ in lines], points[best], atol=1e-6)
+        np.testing.assert_allclose((points[best].numpy() - feet) @ query.numpy(), 0, atol=1e-5)
+        np.testing.assert_allclose(feet @ query.numpy(), scores[best], atol=1e-5)
+        np.testing.assert_allclose(marked.get_offsets()[0], feet[0], atol=1e-6)
+        (named,) = [text for text in axes.texts if text.get_text() == "farthest"]
+        np.testing.assert_allclose(named.xy, feet[0], atol=1e-6)
+        assert [text.get_text() for text in axes.texts if text.get_text().endswith("?")] == ["D?"]
+    assert ["circle" in axes.get_title(loc="left") for axes in (above, below)] == [True, False]
+    assert "an ellipse, the same scores: keys as points" in chart.alt
 
 
 def test_no_query_finds_the_key_with_the_question_mark():

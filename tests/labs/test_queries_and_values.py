@@ -112,6 +112,7 @@ def test_the_four_guests_are_those_of_attention_in_ten_minutes():
         ("Ada", "Cleo", "tea"), ("Ben", "Ada", "coffee"), ("Cleo", "Dan", "juice"), ("Dan", "Ada", "tea"),
     ]  # fmt: skip
     assert drawn.outputs[0] == ("tea", 1.0)
+    assert reading.draw(torch.eye(4), "", "added by attention").output == "added by attention"
 
 
 def test_the_highest_of_the_six_lines_is_that_of_the_nearest_point():

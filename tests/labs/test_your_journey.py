@@ -46,7 +46,7 @@ def test_a_score_is_the_length_of_the_query_times_how_far_the_key_reaches():
         chart = Reach(SIX_WORDS, Q, K, follow)
         length = np.sqrt(sum(number * number for number in query))
         np.testing.assert_allclose(length * chart.reaches, scores[follow], atol=2e-4)
-        (axes,) = chart.figure().axes
+        (axes,) = chart.drawn_in_style().axes
         feet, points = (collection.get_offsets() for collection in axes.collections)
         np.testing.assert_allclose(points, K)
         for line, foot, key in zip(axes.lines, feet, K, strict=True):
@@ -57,6 +57,9 @@ def test_a_score_is_the_length_of_the_query_times_how_far_the_key_reaches():
         assert f"query of {SIX_WORDS[follow]}" in texts
         for word, score in zip(SIX_WORDS, scores[follow], strict=True):
             assert any(text == f"{word} {score / length:.2f}" for text in texts), "a number is not the key's reach"
+        assert "the other 5 queries;\nsome coincide" in texts and "how far they reach" in axes.get_title(loc="left")
+    angles = np.sort(np.degrees(np.arctan2(Q[:, 1], Q[:, 0])))
+    assert np.diff(angles).min() < 0.2, "no two queries coincide"
     assert "within 13 degrees" in chart.alt and "reach: journey" in chart.alt
 
 

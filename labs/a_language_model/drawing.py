@@ -1,18 +1,9 @@
 """Who may attend to whom in a language model, and what each position predicts."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
-
-from shared import figures
 from shared.colours import css_colour
 from shared.figures import svg
 from shared.figures.drawings import SIZE, Drawing, arrow, drawing
 from shared.figures.svg import GRID, MUTED, PAPER
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 def shift_and_causal_mask() -> Drawing:
@@ -57,8 +48,3 @@ def shift_and_causal_mask() -> Drawing:
         "film, is, very, good."
     )
     return drawing(296, top + cell * len(inputs) + 6, lines, alt)
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-
-

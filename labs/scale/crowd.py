@@ -1,10 +1,7 @@
 """Cafés of any number of guests, and layers whose scores have one size or another; `train` records how they learn."""
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -12,9 +9,6 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from shared import cafe, figures
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 D_MODEL = 32
 EVERY = 50  # steps between two measurements
@@ -127,12 +121,6 @@ def friend_is_the_favorite(guests: int, d_k: int, unit: bool) -> float:
     """The fraction of guests whose friend has the largest of these scores, in the same cafés."""
     chairs = draw(64, guests, torch.Generator().manual_seed(0)).chairs_of_friends()  # (cafes, guests)
     return (first_scores(guests, d_k, unit).argmax(dim=2) == chairs).float().mean().item()
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-def learning(lines: Mapping[str, Any], title: str) -> figures.Curves:
-    """The accuracy over the steps, above chance."""
-    return figures.Curves(lines, "steps", "accuracy", levels={"chance": 1 / len(cafe.DRINKS)}, title=title)
 
 
 def draw_two_rooms() -> figures.Cafes:

@@ -253,7 +253,8 @@ class Curves(Chart):
         """
         from sklearn.isotonic import isotonic_regression
 
-        names = sorted(self.ends.keys() - self.early, key=lambda name: self.ends[name][1])
+        late = [name for name in self.ends if name not in self.early]
+        names = sorted(late, key=lambda name: self.ends[name][1])
         above = 0.082 * np.arange(len(names))  # lines of text
         wanted = np.array([self.part(self.ends[name][1]) for name in names]) - above
         found = isotonic_regression(wanted, y_min=-0.04, y_max=max(1 - above[-1], -0.04)) + above

@@ -332,8 +332,7 @@ def _grid(
     names = _numbered(m.columns)
     turned = max(map(len, names), default=0) > (2 if shaded else letters)
     turn = (
-        "writing-mode:vertical-rl;transform:rotate(180deg);max-height:120px;padding:5px 0;"
-        * turned
+        "writing-mode:vertical-rl;transform:rotate(180deg);max-height:120px;padding:5px 0;" * turned
     )
     for j, label in enumerate(names):
         style = f"{LABEL};{turn}align-self:end;justify-self:center;{bold if j == column else ''}"

@@ -12,7 +12,7 @@ from matplotlib.patches import PathPatch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from labs.a_language_model import drawing, notepad, results
+from labs.a_language_model import notepad, results
 from labs.a_language_model.patterns import ArcsOfDrinks, NumberedArcs, attention_patterns
 from labs.a_language_model.reviews_as_tokens import TOKENS, random_windows, tokenizer_with
 from labs.a_language_model.stages import (
@@ -322,15 +322,6 @@ def test_a_number_is_at_the_left_of_all_arcs_at_the_height_of_its_own():
     for place, text in enumerate(numbers):
         assert text.get_ha() == "right" and text.get_position()[0] < min(arc.x0 for arc in arcs)
         assert words[place].get_position()[1] < text.get_position()[1] < words[3].get_position()[1]
-
-
-def test_a_curve_that_ends_early_has_its_name_below_its_end_and_no_leader():
-    lines = {"short": [(1, 4.0), (2, 3.0)], "long": [(1, 5.0), (4, 2.0)]}
-    chart = drawing.first_ends_early(lines, "steps", "loss", {"level": 2.5})
-    (axes,) = chart.figure().axes
-    short, others = axes.texts[-1], [text.get_text() for text in axes.texts[:-1]]
-    assert short.get_text() == "short" and tuple(short.xy) == (2, 3) and short.arrow_patch is None
-    assert sorted(others) == ["level", "long"] and "short, from 4 at 1 to 3 at 2" in chart.alt
 
 
 def test_runs_of_the_larger_model_are_named_by_what_they_are():

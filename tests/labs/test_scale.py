@@ -161,16 +161,6 @@ def test_a_stored_run_repeats():
     assert again == pytest.approx(runs.accuracies(name)[0][:3].tolist(), abs=0.02)
 
 
-def test_a_layer_that_has_learned_early_has_its_name_where_its_runs_end():
-    early, late = np.zeros((2, 3, 2)), np.zeros((2, 5, 2))
-    early[..., 0], late[..., 0] = [0, 50, 100], [0, 50, 100, 150, 200]
-    early[0, :, 1], early[1, :, 1] = 0.8, 0.6
-    (axes,) = crowd.learning({"early": early, "late": late}, "both").figure().axes
-    name, others = axes.texts[-1], [text.get_text() for text in axes.texts[:-1]]
-    assert name.get_text() == "early" and name.xy == pytest.approx((100, 0.7)) and name.arrow_patch is None
-    assert sorted(others) == ["chance", "late"]
-
-
 def test_both_rooms_have_the_same_guests_and_the_second_is_sharper():
     flat, sharp = crowd.draw_two_rooms().cafes
     assert (flat.names, flat.friends) == (sharp.names, sharp.friends)

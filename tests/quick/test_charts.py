@@ -97,6 +97,16 @@ def test_names_of_lines_that_meet_stand_around_their_end_and_lead_to_it():
     )
 
 
+def test_a_line_that_ends_early_has_its_name_there_below_it_if_it_falls():
+    seeds = np.array([[[0, 0], [1, 0.8]], [[0, 0.4], [1, 0.6]]])
+    chart = Curves({"rises": seeds, "falls": [[0, 1], [1, 0.1]], "long": [[0, 0], [4, 1]]}, "x", "y", {"level": 0.5})
+    (axes,) = chart.figure().axes
+    named = {text.get_text(): text for text in axes.texts}
+    assert chart.early == ["rises", "falls"] and set(chart.label_heights) == {"long", "level"}
+    assert tuple(named["rises"].xy) == pytest.approx((1, 0.7)) and tuple(named["falls"].xy) == (1, 0.1)
+    assert [named[name].get_va() for name in chart.early] == ["center", "top"]
+
+
 def test_lines_of_seeds_have_one_color_and_one_name():
     seeds = np.array([[[0, 1], [1, 3]], [[0, 2], [1, 5]]])
     chart = Curves({"three seeds": seeds, "one": [1, 4]}, "epoch", "loss", title="It rises")

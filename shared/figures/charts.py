@@ -310,7 +310,7 @@ class Curves(Chart):
             room = 0.05 / 0.9 * ((high - low) or 1)
             axes.set_ylim(low - room, high + room)
         for name in self.early:  # below a line that falls, else beside it
-            falls = np.diff(self.points[name][:, -2:, 1]).mean() < 0
+            falls = (self.points[name][:, -1, 1] < self.points[name][:, 0, 1]).all()
             below: dict[str, Any] = {"ha": "right", "va": "top"} if falls else {"va": "center"}
             below |= {"textcoords": "offset points", "color": colours[name]}
             axes.annotate(name, self.ends[name], (4, -5) if falls else (8, 0), **below)

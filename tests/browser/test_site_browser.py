@@ -200,6 +200,15 @@ def test_the_contents_show_the_open_page_and_go_on_with_its_sections(visit, addr
         assert field.evaluate(top) == 0, "the field is always in sight"
 
 
+def test_recap_is_no_endless_page_on_a_phone(browser, address):
+    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    page = context.new_page()
+    page.goto(f"{address}/labs/recap_attention/recap_attention.html")
+    height = page.evaluate("document.fonts.ready.then(() => document.documentElement.scrollHeight)")
+    context.close()
+    assert height < 14_000
+
+
 def test_no_air_is_left_behind_a_root(visit, address):
     page = visit(f"{address}/labs/queries/queries.html")
     air = """async () => { await document.fonts.ready;

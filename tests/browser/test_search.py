@@ -19,7 +19,7 @@ FIRST = """query => { Search.performSearch(query);
 @pytest.fixture(scope="module")
 def page(browser, address):
     page = browser.new_page()
-    page.goto(f"{address}/search.html")
+    page.goto(f"{address}/search.html?q=attention")
     yield page
     page.close()
 

@@ -128,7 +128,7 @@ class KeyPlanes(Chart):
 
 
 def _beyond(place: np.ndarray, away: np.ndarray, name: str, limit: float) -> np.ndarray:
-    """Where a name stands: from its mark in a direction, farther if it's long."""
+    """Where a name is: from its mark in a direction, farther if it's long."""
     return place + 0.1 * limit * np.array([1 + 0.1 * len(name), 1]) * away / np.linalg.norm(away)
 
 

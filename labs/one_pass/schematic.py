@@ -25,7 +25,7 @@ def running_sum(scores: Sequence[float], values: Sequence[float]) -> Drawing:
             look = f'{svg.fill(role, 0.35)} stroke="{css_colour(role)}" stroke-width="1.5"'
             y -= unit * term
             parts.append(svg.box(x - wide / 2, y, wide, unit * term, look))
-            inside = term > 0.2  # else the number stands to the left of its bar
+            inside = term > 0.2  # else the number is to the left of its bar
             left, anchor = (x, "middle") if inside else (x - wide / 2 - 4, "end")
             parts.append(svg.text(left, y + unit * term / 2 + 4, f"{term:.2f}", 12, anchor))
         if count < len(scores):  # what happens to the whole bar when the next score arrives

@@ -297,8 +297,8 @@ def test_rows_say_what_a_part_gains():
     rows = results.with_gains()
     assert [name.split(":")[0] for name in rows] == list(STAGES)[:6] and list(rows)[0] == "tokens alone"
     for (_, before), (name, after) in zip(list(rows.items()), list(rows.items())[1:], strict=False):
-        said = float(name.split(": gain ")[1].replace("−", "-"))
-        assert said == pytest.approx(sum(before) / 3 - sum(after) / 3, abs=6e-4), name
+        gain = float(name.split(": gain ")[1].replace("−", "-"))
+        assert gain == pytest.approx(sum(before) / 3 - sum(after) / 3, abs=6e-4), name
 
 
 def test_only_arcs_of_drinks_are_drawn_and_all_that_are_wide_enough():

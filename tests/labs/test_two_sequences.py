@@ -191,7 +191,7 @@ def test_the_families_are_drawn_as_their_masks_say():
     drawn = [p for p in axes.patches if isinstance(p, Rectangle) and p.get_facecolor()[3] > 0]
     filled = [to_hex(p.get_facecolor()) for p in drawn if p.get_gid() != "part:key"]
     assert filled.count(COLOURS[1]) == 12 and filled.count(COLOURS[0]) == 16 + 10 + 16 + 6
-    # names stand above the columns and beside the rows of the last square, and the key names both colors
+    # names are above the columns and beside the rows of the last square, and the key names both colors
     across = [p for p in drawn if to_hex(p.get_facecolor()) == COLOURS[1] and p.get_gid() != "part:key"]
     (read, written), words = (min(p.get_x() for p in across), max(p.get_y() for p in across)), axes.texts
     places = {(text.get_text(), bool(text.get_rotation())): text.get_position() for text in words}

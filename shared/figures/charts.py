@@ -278,6 +278,9 @@ class Curves(Chart):
         from matplotlib.ticker import NullFormatter
 
         figure, axes = new_axes(230 + 20 * bool(self.title))
+        engine: Any = figure.get_layout_engine()
+        if engine:  # as in STYLE; names are a little wider in a browser
+            engine.set(w_pad=8 / 72)
         axes.set(
             xscale="log" if "x" in self.log else "linear",
             yscale="log" if "y" in self.log else "linear",

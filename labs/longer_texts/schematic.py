@@ -93,7 +93,7 @@ class CurvesBeyond(Curves):
                 line.set(alpha=0.6, linewidth=0.8, zorder=1)
         for x, y in self.crests:
             axes.plot(x, y, "o", markersize=9, markerfacecolor="none", markeredgecolor=INK_OF_CHARTS)
-            axes.annotate(f"{x:g}", (x, y), (0, 9), textcoords="offset points", ha="center")
+            axes.annotate(f"{x:g}", (x, y), (-8, 0), textcoords="offset points", ha="right", va="center")
         axes.set_xlim(left=0)
         return figure
 
